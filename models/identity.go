@@ -1,0 +1,399 @@
+package models
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// HashSecret is the form in which tokens and session secrets are kept. They carry enough randomness
+// of their own that a plain hash suffices.
+func HashSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Identity is a user who proved who they are, before a workspace is chosen.
+type Identity struct {
+	User        User
+	Token       *Token       // nil in a web session
+	Memberships []Membership // of existing workspaces, by workspace id
+	Session     *Session     // nil with a token
+}
+
+// Session is a person's signed-in browser. Its id is the hash of the cookie's secret.
+type Session struct {
+	ID          string `gorm:"primaryKey"`
+	UserID      string
+	WorkspaceID *string // last chosen on the pages
+	CreatedAt   Time
+	LastSeenAt  Time
+	ExpiresAt   Time
+	UserAgent   string
+}
+
+// SignInAttempt counts failed sign-ins of one subject in one window of time.
+type SignInAttempt struct {
+	Subject  string `gorm:"primaryKey"`
+	WindowAt Time   `gorm:"primaryKey"`
+	Failures int
+}
+
+// Session life: absolute, and without use.
+const (
+	SessionLife = 12 * time.Hour
+	SessionIdle = 2 * time.Hour
+)
+
+const lastUsedEvery = time.Minute // how exact a token's or session's last use is kept
+
+// IdentityByToken finds who holds a bearer token. An unknown, expired or revoked token, or one of a
+// deactivated user, is unauthenticated.
+func (s *Store) IdentityByToken(ctx context.Context, secret string) (Identity, error) {
+	refused := E(Unauthenticated, "The token is missing, unknown, expired or revoked.", nil)
+	if secret == "" {
+		return Identity{}, refused
+	}
+	var id Identity
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		var t Token
+		if err := tx.DB.Where("hash = ?", HashSecret(secret)).Take(&t).Error; err != nil {
+			return err
+		}
+		if !t.RevokedAt.IsZero() || (!t.ExpiresAt.IsZero() && !tx.Now.Before(t.ExpiresAt.Time)) {
+			return ErrNoRow
+		}
+		id.Token = &t
+		return tx.identify(&id, t.UserID)
+	})
+	if errors.Is(err, ErrNoRow) {
+		return Identity{}, refused
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	if s.Now().Sub(id.Token.LastUsedAt.Time) > lastUsedEvery {
+		err = s.InTx(ctx, Principal{}, func(tx *Tx) error {
+			return tx.DB.Model(&Token{}).Where("id = ?", id.Token.ID).Update("last_used_at", tx.Now).Error
+		})
+	}
+	return id, err
+}
+
+// identify fills in an active user and the memberships.
+func (tx *Tx) identify(id *Identity, userID string) error {
+	user, err := tx.User(userID)
+	if err != nil {
+		return err
+	}
+	if !user.Active {
+		return ErrNoRow
+	}
+	id.User = user
+	if err := tx.DB.Where("user_id = ?", userID).Order("workspace_id").Find(&id.Memberships).Error; err != nil {
+		return err
+	}
+	var roles []membershipRole
+	if err := tx.DB.Where("user_id = ?", userID).Order("role").Find(&roles).Error; err != nil {
+		return err
+	}
+	for i := range id.Memberships {
+		for _, r := range roles {
+			if r.WorkspaceID == id.Memberships[i].WorkspaceID {
+				id.Memberships[i].Roles = append(id.Memberships[i].Roles, r.Role)
+			}
+		}
+	}
+	return nil
+}
+
+// Scopes are the token's; nil in a web session.
+func (id Identity) Scopes() []Scope {
+	if id.Token == nil {
+		return nil
+	}
+	var scopes []Scope
+	for _, s := range strings.Split(id.Token.Scopes, ",") {
+		scopes = append(scopes, Scope(s))
+	}
+	return scopes
+}
+
+// Reachable lists the ids of workspaces with an active membership.
+func (id Identity) Reachable() []string {
+	var ids []string
+	for _, m := range id.Memberships {
+		if m.Active {
+			ids = append(ids, m.WorkspaceID)
+		}
+	}
+	sort.Strings(ids)
+	return ids
+}
+
+// As is the principal acting in one workspace. A workspace that does not exist and one out of reach
+// both are workspace_access_denied; a membership switched off is membership_inactive.
+func (id Identity) As(workspaceID string, channel Channel, requestID string) (Principal, error) {
+	for _, m := range id.Memberships {
+		if m.WorkspaceID != workspaceID {
+			continue
+		}
+		if !m.Active {
+			return Principal{}, E(MembershipInactive, fmt.Sprintf("The membership of %s in workspace %s is switched off. An admin of the workspace can switch it on.",
+				id.User.Name, workspaceID), map[string]any{"workspace_id": workspaceID})
+		}
+		p := Principal{UserID: id.User.ID, UserName: id.User.Name, Email: id.User.Email, Kind: id.User.Kind, TimeZone: id.User.TimeZone,
+			WorkspaceID: workspaceID, Roles: m.Roles, Scopes: id.Scopes(), Channel: channel, RequestID: requestID}
+		if id.User.OwnerID != nil {
+			p.OwnerID = *id.User.OwnerID
+		}
+		if id.Token != nil {
+			p.TokenID, p.TokenName = id.Token.ID, id.Token.Name
+			if id.Token.CreatedByID != nil {
+				p.TokenBy = *id.Token.CreatedByID
+			}
+		}
+		return p, nil
+	}
+	return Principal{}, accessDenied(workspaceID)
+}
+
+func accessDenied(workspaceID string) *NamedError {
+	return E(WorkspaceAccessDenied, fmt.Sprintf("Workspace %q does not exist or this caller cannot reach it. Call list_workspaces and use one of those.", workspaceID),
+		map[string]any{"workspace_id": workspaceID})
+}
+
+// ChooseWorkspace says which workspace a call is about: the argument, else the header, else the
+// query, else the token's default, else the only one reachable, else workspace_required. A header or
+// query that cannot be reached refuses the call even with a good argument.
+func (id Identity) ChooseWorkspace(argument, header, query string) (string, error) {
+	for _, named := range []string{header, query} {
+		if named == "" {
+			continue
+		}
+		if _, err := id.As(named, "", ""); err != nil {
+			return "", err
+		}
+	}
+	for _, named := range []string{argument, header, query} {
+		if named != "" {
+			return named, nil
+		}
+	}
+	if id.Token != nil && id.Token.DefaultWorkspaceID != nil {
+		return *id.Token.DefaultWorkspaceID, nil
+	}
+	reachable := id.Reachable()
+	if len(reachable) == 1 {
+		return reachable[0], nil
+	}
+	if len(reachable) == 0 && len(id.Memberships) == 1 {
+		return id.Memberships[0].WorkspaceID, nil
+	}
+	return "", E(WorkspaceRequired, "Several workspaces can be reached. Call list_workspaces, then repeat this call with a workspace_id.",
+		map[string]any{"workspaces": reachable})
+}
+
+// WorkspacesOf lists the workspaces an identity reaches.
+func (s *Store) WorkspacesOf(ctx context.Context, id Identity) ([]Workspace, error) {
+	var list []Workspace
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		return tx.DB.Where("id IN ?", append(id.Reachable(), "")).Order("id").Find(&list).Error
+	})
+	return list, err
+}
+
+// Sign-in limits: failures per e-mail and per address in one window.
+const (
+	signInWindow       = 15 * time.Minute
+	maxFailuresEmail   = 10
+	maxFailuresAddress = 100
+)
+
+// decoyHash makes a sign-in with an unknown e-mail take as long as one with a wrong password.
+var decoyHash = sync.OnceValue(func() string {
+	hash, err := argon2id.CreateHash("a password nobody has", argon2id.DefaultParams)
+	if err != nil {
+		panic("models: no randomness: " + err.Error())
+	}
+	return hash
+})
+
+// SignIn checks a password and opens a session; secret is the cookie's value. Wrong e-mail and wrong
+// password look the same (unauthenticated); too many failures are RATE_LIMITED.
+func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string) (secret string, id Identity, err error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	if err := s.mayTrySignIn(ctx, email, address); err != nil {
+		return "", Identity{}, err
+	}
+	var user User
+	err = s.View(ctx, Principal{}, func(tx *Tx) error {
+		var err error
+		user, err = tx.UserByEmail(email)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrNoRow) {
+		return "", Identity{}, err
+	}
+	hash := user.PasswordHash
+	if hash == "" {
+		hash = decoyHash()
+	}
+	match, cmpErr := false, error(nil)
+	if len(password) <= 4*MaxPassword {
+		match, cmpErr = argon2id.ComparePasswordAndHash(password, hash)
+	}
+	if cmpErr != nil || !match || user.PasswordHash == "" || !user.Active || user.Kind != KindPerson {
+		if err := s.countFailure(ctx, user, email, address); err != nil {
+			return "", Identity{}, err
+		}
+		return "", Identity{}, E(Unauthenticated, "E-mail or password is not right.", nil)
+	}
+	secret = Secret(s.ids.random, 32)
+	err = s.InTx(ctx, Principal{UserID: user.ID, UserName: user.Name, Channel: ChannelWeb}, func(tx *Tx) error {
+		session := Session{ID: HashSecret(secret), UserID: user.ID, CreatedAt: tx.Now, LastSeenAt: tx.Now, ExpiresAt: tx.Now.Add(SessionLife), UserAgent: clip(userAgent, 200)}
+		if err := tx.DB.Create(&session).Error; err != nil {
+			return err
+		}
+		if err := tx.DB.Where("subject = ?", "email:"+email).Delete(&SignInAttempt{}).Error; err != nil {
+			return err
+		}
+		id = Identity{Session: &session}
+		if err := tx.identify(&id, user.ID); err != nil {
+			return err
+		}
+		return tx.auditEverywhere(id, "person.signed_in", map[string]any{"address": address})
+	})
+	return secret, id, err
+}
+
+// auditEverywhere records what a person did outside any one workspace on the trail of each.
+func (tx *Tx) auditEverywhere(id Identity, action string, data map[string]any) error {
+	by := tx.By
+	defer func() { tx.By = by }()
+	for _, ws := range id.Reachable() {
+		tx.By.WorkspaceID = ws
+		if err := tx.Audit(action, Ref{Subject: id.User.ID}, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+func (s *Store) mayTrySignIn(ctx context.Context, email, address string) error {
+	window := At(s.Now().Time.Truncate(signInWindow))
+	var over bool
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		var rows []SignInAttempt
+		err := tx.DB.Where("window_at = ? AND subject IN ?", window, []string{"email:" + email, "address:" + address}).Find(&rows).Error
+		for _, r := range rows {
+			limit := maxFailuresEmail
+			if strings.HasPrefix(r.Subject, "address:") {
+				limit = maxFailuresAddress
+			}
+			over = over || r.Failures >= limit
+		}
+		return err
+	})
+	if err != nil || !over {
+		return err
+	}
+	wait := window.Add(signInWindow).Sub(s.Now().Time)
+	return E(RateLimited, "Too many failed sign-ins. Wait a while and try again.", map[string]any{"retry_after_seconds": int(wait.Seconds()) + 1})
+}
+
+func (s *Store) countFailure(ctx context.Context, user User, email, address string) error {
+	return s.InTx(ctx, Principal{UserID: user.ID, UserName: email, Channel: ChannelWeb}, func(tx *Tx) error {
+		window := At(tx.Now.Time.Truncate(signInWindow))
+		for _, subject := range []string{"email:" + email, "address:" + address} {
+			err := tx.DB.Clauses(clause.OnConflict{
+				Columns:   []clause.Column{{Name: "subject"}, {Name: "window_at"}},
+				DoUpdates: clause.Assignments(map[string]any{"failures": gorm.Expr("sign_in_attempts.failures + 1")}),
+			}).Create(&SignInAttempt{Subject: subject, WindowAt: window, Failures: 1}).Error
+			if err != nil {
+				return err
+			}
+		}
+		if user.ID == "" {
+			return nil
+		}
+		id := Identity{}
+		if err := tx.identify(&id, user.ID); err != nil {
+			if errors.Is(err, ErrNoRow) {
+				return nil
+			}
+			return err
+		}
+		return tx.auditEverywhere(id, "person.sign_in_failed", map[string]any{"address": address})
+	})
+}
+
+// IdentityBySession finds who a session's cookie belongs to. An unknown or expired session is
+// unauthenticated.
+func (s *Store) IdentityBySession(ctx context.Context, secret string) (Identity, error) {
+	refused := E(Unauthenticated, "You are not signed in, or your session has ended.", nil)
+	if secret == "" {
+		return Identity{}, refused
+	}
+	var id Identity
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		var session Session
+		if err := tx.DB.Where("id = ?", HashSecret(secret)).Take(&session).Error; err != nil {
+			return err
+		}
+		if !tx.Now.Before(session.ExpiresAt.Time) || tx.Now.Sub(session.LastSeenAt.Time) > SessionIdle {
+			return ErrNoRow
+		}
+		id.Session = &session
+		return tx.identify(&id, session.UserID)
+	})
+	if errors.Is(err, ErrNoRow) {
+		return Identity{}, refused
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	if s.Now().Sub(id.Session.LastSeenAt.Time) > lastUsedEvery {
+		err = s.InTx(ctx, Principal{}, func(tx *Tx) error {
+			return tx.DB.Model(&Session{}).Where("id = ?", id.Session.ID).Update("last_seen_at", tx.Now).Error
+		})
+	}
+	return id, err
+}
+
+// SignOut ends a session.
+func (s *Store) SignOut(ctx context.Context, id Identity) error {
+	return s.InTx(ctx, Principal{UserID: id.User.ID, UserName: id.User.Name, Channel: ChannelWeb}, func(tx *Tx) error {
+		if err := tx.DB.Where("id = ?", id.Session.ID).Delete(&Session{}).Error; err != nil {
+			return err
+		}
+		return tx.auditEverywhere(id, "person.signed_out", nil)
+	})
+}
+
+// SelectWorkspace remembers which workspace the pages of a session show.
+func (s *Store) SelectWorkspace(ctx context.Context, id Identity, workspaceID string) error {
+	if _, err := id.As(workspaceID, ChannelWeb, ""); err != nil {
+		return err
+	}
+	return s.InTx(ctx, Principal{}, func(tx *Tx) error {
+		return tx.DB.Model(&Session{}).Where("id = ?", id.Session.ID).Update("workspace_id", workspaceID).Error
+	})
+}

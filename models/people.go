@@ -1,0 +1,315 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+	"gorm.io/gorm/clause"
+)
+
+// User is a person, or a service account, which cannot sign in to pages.
+type User struct {
+	ID           string `gorm:"primaryKey"`
+	Kind         UserKind
+	Email        string // lower case
+	Name         string
+	TimeZone     string // empty: the workspace's
+	PasswordHash string
+	OwnerID      *string // responsible person of a service account
+	Active       bool
+	CreatedAt    Time
+}
+
+// Membership is a user's place in one workspace.
+type Membership struct {
+	UserID      string `gorm:"primaryKey"`
+	WorkspaceID string `gorm:"primaryKey"`
+	Active      bool
+	CreatedAt   Time
+	Roles       []Role `gorm:"-"`
+}
+
+type membershipRole struct {
+	UserID      string `gorm:"primaryKey"`
+	WorkspaceID string `gorm:"primaryKey"`
+	Role        Role   `gorm:"primaryKey"`
+}
+
+func (membershipRole) TableName() string { return "membership_roles" }
+
+// Token is a bearer credential of a user; only its hash is kept.
+type Token struct {
+	ID                 string `gorm:"primaryKey"`
+	UserID             string
+	Name               string
+	Prefix             string // the visible start, to recognise it by
+	Hash               string
+	Scopes             string
+	DefaultWorkspaceID *string
+	CreatedByID        *string // nil: the operator
+	CreatedAt          Time
+	ExpiresAt          Time
+	RevokedAt          Time
+	LastUsedAt         Time
+}
+
+// MinPassword is the shortest password accepted, in characters.
+const MinPassword = 12
+
+// MaxPassword is the longest, so that hashing stays bounded.
+const MaxPassword = 256
+
+// HashPassword makes the argon2id hash kept for a password.
+func HashPassword(password string) (string, error) {
+	if n := len([]rune(password)); n < MinPassword || n > MaxPassword {
+		return "", Invalid(Issue{"/password", fmt.Sprintf("must have %d to %d characters", MinPassword, MaxPassword)})
+	}
+	return argon2id.CreateHash(password, argon2id.DefaultParams)
+}
+
+// NormaliseEmail checks and lowers an e-mail address.
+func NormaliseEmail(s string) (string, error) {
+	a, err := mail.ParseAddress(strings.TrimSpace(s))
+	if err != nil || a.Name != "" || !strings.Contains(a.Address, "@") {
+		return "", errors.New("must be an e-mail address")
+	}
+	return strings.ToLower(a.Address), nil
+}
+
+// NewUser is what CreateUser needs.
+type NewUser struct {
+	Email, Name  string
+	TimeZone     string
+	Roles        []Role
+	Service      bool
+	OwnerEmail   string // of a service account's responsible person
+	PasswordHash string
+}
+
+// CreateUser adds a user with a membership of the workspace acted in. For a known e-mail it adds the
+// membership or its roles and changes nothing else. It answers whether the user is new.
+func (tx *Tx) CreateUser(n NewUser) (User, bool, error) {
+	var issues []Issue
+	email, err := NormaliseEmail(n.Email)
+	if err != nil {
+		issues = append(issues, Issue{"/email", err.Error()})
+	}
+	if len(n.Roles) == 0 {
+		issues = append(issues, Issue{"/role", "must name at least one role"})
+	}
+	for _, r := range n.Roles {
+		if !r.Valid() {
+			issues = append(issues, Issue{"/role", fmt.Sprintf("%q is no role; roles are %s", r, joinRoles(Roles()))})
+		}
+	}
+	if n.TimeZone != "" {
+		if _, err := time.LoadLocation(n.TimeZone); err != nil {
+			issues = append(issues, Issue{"/time_zone", "must be an IANA time zone such as Europe/Berlin"})
+		}
+	}
+	if n.Service && n.PasswordHash != "" {
+		issues = append(issues, Issue{"/password", "a service account has none; it works with tokens"})
+	}
+	if len(issues) > 0 {
+		return User{}, false, Invalid(issues...)
+	}
+	if _, err := tx.Workspace(); err != nil {
+		if errors.Is(err, ErrNoRow) {
+			return User{}, false, Missing("workspace", tx.By.WorkspaceID)
+		}
+		return User{}, false, err
+	}
+	user, err := tx.UserByEmail(email)
+	isNew := errors.Is(err, ErrNoRow)
+	if err != nil && !isNew {
+		return User{}, false, err
+	}
+	if isNew {
+		if user, err = tx.addUser(n, email); err != nil {
+			return User{}, false, err
+		}
+	}
+	m := Membership{UserID: user.ID, WorkspaceID: tx.By.WorkspaceID, Active: true, CreatedAt: tx.Now}
+	if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&m).Error; err != nil {
+		return User{}, false, err
+	}
+	for _, r := range n.Roles {
+		row := membershipRole{UserID: user.ID, WorkspaceID: tx.By.WorkspaceID, Role: r}
+		if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+			return User{}, false, err
+		}
+	}
+	err = tx.Audit("membership.added", Ref{Subject: user.ID}, map[string]any{"email": user.Email, "roles": n.Roles, "new_user": isNew})
+	return user, isNew, err
+}
+
+func (tx *Tx) addUser(n NewUser, email string) (User, error) {
+	u := User{ID: tx.NewID(PrefixUser), Kind: KindPerson, Email: email, Name: strings.TrimSpace(n.Name), TimeZone: n.TimeZone,
+		PasswordHash: n.PasswordHash, Active: true, CreatedAt: tx.Now}
+	if u.Name == "" {
+		return User{}, Invalid(Issue{"/name", "must not be empty for a new user"})
+	}
+	if n.Service {
+		u.Kind = KindService
+		ownerEmail, err := NormaliseEmail(n.OwnerEmail)
+		if err != nil {
+			return User{}, Invalid(Issue{"/owner", "must be the e-mail of the responsible person"})
+		}
+		owner, err := tx.UserByEmail(ownerEmail)
+		if errors.Is(err, ErrNoRow) || (err == nil && owner.Kind != KindPerson) {
+			return User{}, Invalid(Issue{"/owner", "must be the e-mail of a person the desk knows"})
+		}
+		if err != nil {
+			return User{}, err
+		}
+		u.OwnerID = &owner.ID
+	}
+	return u, tx.DB.Create(&u).Error
+}
+
+func joinRoles(roles []Role) string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ", ")
+}
+
+// UserByEmail finds a user; ErrNoRow when there is none.
+func (tx *Tx) UserByEmail(email string) (User, error) {
+	var u User
+	err := tx.DB.Where("email = ?", strings.ToLower(strings.TrimSpace(email))).Take(&u).Error
+	return u, err
+}
+
+// User finds a user by id; ErrNoRow when there is none.
+func (tx *Tx) User(id string) (User, error) {
+	var u User
+	err := tx.DB.Where("id = ?", id).Take(&u).Error
+	return u, err
+}
+
+// Member is an active user with an active membership of the workspace acted in.
+type Member struct {
+	User  User
+	Roles []Role
+}
+
+// Has says whether the member holds one of the roles.
+func (m Member) Has(roles ...Role) bool {
+	return slices.ContainsFunc(roles, func(r Role) bool { return slices.Contains(m.Roles, r) })
+}
+
+// Members lists the active members of the workspace acted in by name, all or only those named.
+func (tx *Tx) Members(userIDs ...string) ([]Member, error) {
+	q := tx.DB.Table("memberships m").Select("u.*").Joins("JOIN users u ON u.id = m.user_id").
+		Where("m.workspace_id = ? AND m.active AND u.active", tx.By.WorkspaceID).Order("u.name, u.id")
+	if len(userIDs) > 0 {
+		q = q.Where("m.user_id IN ?", userIDs)
+	}
+	var users []User
+	if err := q.Find(&users).Error; err != nil {
+		return nil, err
+	}
+	roles, err := tx.rolesOf(userIDs...)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, len(users))
+	for i, u := range users {
+		members[i] = Member{User: u, Roles: roles[u.ID]}
+	}
+	return members, nil
+}
+
+func (tx *Tx) rolesOf(userIDs ...string) (map[string][]Role, error) {
+	q := tx.DB.Where("workspace_id = ?", tx.By.WorkspaceID)
+	if len(userIDs) > 0 {
+		q = q.Where("user_id IN ?", userIDs)
+	}
+	var rows []membershipRole
+	if err := q.Order("role").Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	roles := map[string][]Role{}
+	for _, r := range rows {
+		roles[r.UserID] = append(roles[r.UserID], r.Role)
+	}
+	return roles, nil
+}
+
+// NewToken is what CreateToken needs.
+type NewToken struct {
+	UserEmail        string
+	Name             string
+	Scopes           []Scope
+	DefaultWorkspace string
+	ExpiresAt        Time
+	CreatedByID      string // empty: the operator
+}
+
+// TokenPrefix starts every personal token.
+const TokenPrefix = "apd_"
+
+// CreateToken makes a personal token and answers its secret, which is kept nowhere.
+func (tx *Tx) CreateToken(n NewToken) (secret string, token Token, err error) {
+	var issues []Issue
+	if strings.TrimSpace(n.Name) == "" {
+		issues = append(issues, Issue{"/name", "must not be empty"})
+	}
+	if len(n.Scopes) == 0 {
+		issues = append(issues, Issue{"/scope", "must name at least one scope"})
+	}
+	names := make([]string, len(n.Scopes))
+	for i, s := range n.Scopes {
+		names[i] = string(s)
+		if !s.Valid() {
+			issues = append(issues, Issue{"/scope", fmt.Sprintf("%q is no scope; scopes are %s", s, joinScopes(Scopes()))})
+		}
+	}
+	user, err := tx.UserByEmail(n.UserEmail)
+	if errors.Is(err, ErrNoRow) {
+		issues = append(issues, Issue{"/user", "no user has this e-mail"})
+	} else if err != nil {
+		return "", Token{}, err
+	}
+	if len(issues) > 0 {
+		return "", Token{}, Invalid(issues...)
+	}
+	if n.DefaultWorkspace != "" {
+		var m int64
+		err := tx.DB.Model(&Membership{}).Where("user_id = ? AND workspace_id = ? AND active", user.ID, n.DefaultWorkspace).Count(&m).Error
+		if err != nil {
+			return "", Token{}, err
+		}
+		if m == 0 {
+			return "", Token{}, Invalid(Issue{"/workspace", fmt.Sprintf("%s is no member of workspace %s", user.Email, n.DefaultWorkspace)})
+		}
+	}
+	secret = TokenPrefix + Secret(tx.store.ids.random, 25)
+	token = Token{ID: tx.NewID(PrefixToken), UserID: user.ID, Name: n.Name, Prefix: secret[:len(TokenPrefix)+6], Hash: HashSecret(secret),
+		Scopes: strings.Join(names, ","), CreatedAt: tx.Now, ExpiresAt: n.ExpiresAt}
+	if n.DefaultWorkspace != "" {
+		token.DefaultWorkspaceID = &n.DefaultWorkspace
+	}
+	if n.CreatedByID != "" {
+		token.CreatedByID = &n.CreatedByID
+	}
+	if err := tx.DB.Create(&token).Error; err != nil {
+		return "", Token{}, err
+	}
+	return secret, token, tx.Audit("token.created", Ref{Subject: token.ID}, map[string]any{"user": user.Email, "name": n.Name, "scopes": names, "prefix": token.Prefix})
+}
+
+func joinScopes(scopes []Scope) string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,343 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Options are what a store needs from outside. The zero value uses the system's clock and randomness.
+type Options struct {
+	Clock  func() time.Time
+	Random io.Reader
+	Logger *slog.Logger
+}
+
+// Store keeps everything, in SQLite or PostgreSQL alike.
+//
+// On SQLite all writes go through one goroutine that commits what has queued up together (see
+// writer); reads have their own pool. On PostgreSQL every InTx is a transaction of its own.
+type Store struct {
+	url      string
+	postgres bool
+	clock    func() time.Time
+	ids      *IDs
+	log      *slog.Logger
+	write    *gorm.DB
+	read     *gorm.DB
+	writer   *writer
+	hub      *Hub
+	jobs     chan struct{}
+	sealing  chan string
+	close    func() error
+	bg       sync.WaitGroup
+	stop     context.CancelFunc
+}
+
+// Open opens the database named by databaseURL, "sqlite:PATH" or "postgres://…", and brings its schema
+// up to date.
+func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{
+		url:     databaseURL,
+		clock:   opts.Clock,
+		ids:     NewIDs(opts.Clock, opts.Random),
+		log:     opts.Logger,
+		hub:     newHub(),
+		jobs:    make(chan struct{}, 1),
+		sealing: make(chan string, 1024),
+	}
+	var err error
+	switch {
+	case strings.HasPrefix(databaseURL, "sqlite:"):
+		err = s.openSQLite(ctx, strings.TrimPrefix(strings.TrimPrefix(databaseURL, "sqlite:"), "//"))
+	case strings.HasPrefix(databaseURL, "postgres://"), strings.HasPrefix(databaseURL, "postgresql://"):
+		s.postgres = true
+		err = s.openPostgres(ctx)
+	default:
+		err = fmt.Errorf("database %q: must start with sqlite: or postgres://", redactURL(databaseURL))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", redactURL(databaseURL), err)
+	}
+	bg, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.bg.Go(func() { s.sealEvents(bg) })
+	if s.postgres {
+		s.bg.Go(func() { s.listen(bg) })
+	}
+	return s, nil
+}
+
+func (s *Store) openSQLite(ctx context.Context, path string) error {
+	if path == "" {
+		return errors.New("no file named")
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if _, err := os.Stat(dir); err != nil {
+			return err
+		}
+	}
+	dsn := func(extra url.Values) string {
+		q := url.Values{"_busy_timeout": {"10000"}, "_foreign_keys": {"1"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"}}
+		for k, v := range extra {
+			q[k] = v
+		}
+		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+	}
+	write, err := s.gorm(sqlite.Open(dsn(url.Values{"_txlock": {"immediate"}})))
+	if err != nil {
+		return err
+	}
+	writeDB, err := write.DB()
+	if err != nil {
+		return err
+	}
+	writeDB.SetMaxOpenConns(1)
+	writeDB.SetMaxIdleConns(1)
+	if err := migrateUp(ctx, writeDB, goose.DialectSQLite3, "sqlite"); err != nil {
+		return errors.Join(err, writeDB.Close())
+	}
+	if err := os.Chmod(path, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return errors.Join(err, writeDB.Close())
+	}
+	read, err := s.gorm(sqlite.Open(dsn(url.Values{"_query_only": {"1"}})))
+	if err != nil {
+		return errors.Join(err, writeDB.Close())
+	}
+	readDB, err := read.DB()
+	if err != nil {
+		return errors.Join(err, writeDB.Close())
+	}
+	readDB.SetMaxOpenConns(8)
+	readDB.SetMaxIdleConns(8)
+	s.write, s.read = write, read
+	s.writer = startWriter(write)
+	s.close = func() error {
+		s.writer.stop()
+		return errors.Join(readDB.Close(), writeDB.Close())
+	}
+	return nil
+}
+
+func (s *Store) openPostgres(ctx context.Context) error {
+	db, err := s.gorm(postgres.Open(s.url))
+	if err != nil {
+		return err
+	}
+	sqlDB, err := db.DB()
+	if err != nil {
+		return err
+	}
+	sqlDB.SetMaxOpenConns(32)
+	sqlDB.SetMaxIdleConns(32)
+	sqlDB.SetConnMaxIdleTime(5 * time.Minute)
+	if err := migrateUp(ctx, sqlDB, goose.DialectPostgres, "postgres"); err != nil {
+		return errors.Join(err, sqlDB.Close())
+	}
+	s.write, s.read = db, db
+	s.close = sqlDB.Close
+	return nil
+}
+
+func (s *Store) gorm(d gorm.Dialector) (*gorm.DB, error) {
+	return gorm.Open(d, &gorm.Config{
+		SkipDefaultTransaction: true,
+		PrepareStmt:            true,
+		TranslateError:         false,
+		Logger:                 logger.Discard,
+		NowFunc:                func() time.Time { return s.clock().UTC() },
+	})
+}
+
+// migrateUp runs through *sql.DB, because GORM's prepared statements take only the first statement
+// of a script.
+func migrateUp(ctx context.Context, db *sql.DB, dialect goose.Dialect, dir string) error {
+	sub, err := fs.Sub(migrations, "migrations/"+dir)
+	if err != nil {
+		return err
+	}
+	var opts []goose.ProviderOption
+	if dialect == goose.DialectPostgres {
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return err
+		}
+		opts = append(opts, goose.WithSessionLocker(locker))
+	}
+	p, err := goose.NewProvider(dialect, db, sub, opts...)
+	if err != nil {
+		return err
+	}
+	// On SQLite two processes may start on one new file: the loser of the race finds the work done
+	// when it looks again.
+	for attempt := 0; ; attempt++ {
+		_, err = p.Up(ctx)
+		if err == nil || dialect == goose.DialectPostgres || attempt == 5 || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Duration(attempt+1) * 100 * time.Millisecond)
+	}
+}
+
+func redactURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(unreadable)"
+	}
+	return u.Redacted()
+}
+
+// Close ends background work and closes the database.
+func (s *Store) Close() error {
+	s.stop()
+	s.bg.Wait()
+	return s.close()
+}
+
+// Postgres says which database it is, for what differs between the two.
+func (s *Store) Postgres() bool { return s.postgres }
+
+// Hub is where waits subscribe.
+func (s *Store) Hub() *Hub { return s.hub }
+
+// Now is the store's clock.
+func (s *Store) Now() Time { return At(s.clock()) }
+
+// NewID makes a prefixed id.
+func (s *Store) NewID(prefix string) string { return s.ids.New(prefix) }
+
+// Ping says whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	db, err := s.read.DB()
+	if err != nil {
+		return err
+	}
+	var one int
+	return translate(db.QueryRowContext(ctx, "SELECT count(*) FROM workspaces").Scan(&one))
+}
+
+// Tx is one transaction: everything a user's action changes, together with its audit events and jobs.
+// DB must be used for every statement inside.
+type Tx struct {
+	DB  *gorm.DB
+	Now Time
+	By  Principal
+
+	store   *Store
+	topics  []string
+	sealing map[string]bool
+	jobs    bool
+}
+
+// NewID makes a prefixed id.
+func (tx *Tx) NewID(prefix string) string { return tx.store.NewID(prefix) }
+
+// Notify wakes waits on the topics once the transaction has committed.
+func (tx *Tx) Notify(topics ...string) { tx.topics = append(tx.topics, topics...) }
+
+// Lock makes the following read lock its rows until the transaction ends, where the database has
+// more than one writer.
+func (tx *Tx) Lock() *gorm.DB {
+	if !tx.store.postgres {
+		return tx.DB
+	}
+	return tx.DB.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+}
+
+// InTx runs fn in one write transaction. fn may run more than once, so it must have no effect outside
+// tx; it must not call InTx or View. Its error undoes everything.
+func (s *Store) InTx(ctx context.Context, by Principal, fn func(*Tx) error) error {
+	var committed *Tx
+	body := func(db *gorm.DB) error {
+		tx := &Tx{DB: db, Now: s.Now(), By: by, store: s}
+		if err := fn(tx); err != nil {
+			return err
+		}
+		if s.postgres && len(tx.topics) > 0 {
+			if err := db.Exec("SELECT pg_notify(?, ?)", notifyChannel, packTopics(tx.topics)).Error; err != nil {
+				return err
+			}
+		}
+		committed = tx
+		return nil
+	}
+	var err error
+	if s.postgres {
+		err = s.inPostgresTx(ctx, body)
+	} else {
+		err = s.writer.do(ctx, body)
+	}
+	if err != nil {
+		return translate(err)
+	}
+	s.hub.Publish(committed.topics...)
+	if committed.jobs {
+		select {
+		case s.jobs <- struct{}{}:
+		default:
+		}
+	}
+	for ws := range committed.sealing {
+		select {
+		case s.sealing <- ws:
+		default: // the sealer is behind; it takes all of a workspace's events at once
+		}
+	}
+	return nil
+}
+
+const postgresAttempts = 8
+
+func (s *Store) inPostgresTx(ctx context.Context, fn func(*gorm.DB) error) error {
+	var err error
+	for attempt := range postgresAttempts {
+		err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+			return fn(db.Session(&gorm.Session{NewDB: true}))
+		})
+		if err == nil || !retryable(err) {
+			return err
+		}
+		s.log.DebugContext(ctx, "transaction repeated", "attempt", attempt+1, "cause", err)
+	}
+	return err
+}
+
+// View runs fn on one consistent snapshot for reading. fn must not call InTx or View.
+func (s *Store) View(ctx context.Context, by Principal, fn func(*Tx) error) error {
+	opts := &sql.TxOptions{ReadOnly: true}
+	if s.postgres {
+		opts.Isolation = sql.LevelRepeatableRead
+	}
+	err := s.read.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		return fn(&Tx{DB: db.Session(&gorm.Session{NewDB: true}), Now: s.Now(), By: by, store: s})
+	}, opts)
+	return translate(err)
+}

@@ -1,0 +1,159 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"gorm.io/gorm"
+)
+
+// maxBatch bounds how many transactions share one commit.
+const maxBatch = 64
+
+// writer is SQLite's one writer: a goroutine that takes what has queued up, runs each piece behind a
+// savepoint inside one transaction, and commits once. There is no timer: a lone write commits at
+// once, and under load the commit's fsync is shared. An answer is given only after the commit.
+type writer struct {
+	db    *gorm.DB
+	queue chan write
+	quit  chan struct{}
+	done  chan struct{}
+}
+
+type write struct {
+	ctx   context.Context
+	fn    func(*gorm.DB) error
+	reply chan error
+}
+
+func startWriter(db *gorm.DB) *writer {
+	w := &writer{db: db, queue: make(chan write, 1024), quit: make(chan struct{}), done: make(chan struct{})}
+	go w.loop()
+	return w
+}
+
+func (w *writer) stop() {
+	close(w.quit)
+	<-w.done
+}
+
+// do queues fn and waits for its commit. A caller that goes away while fn still waits in the queue
+// leaves nothing behind; once it runs it is finished.
+func (w *writer) do(ctx context.Context, fn func(*gorm.DB) error) error {
+	job := write{ctx: ctx, fn: fn, reply: make(chan error, 1)}
+	select {
+	case w.queue <- job:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.quit:
+		return E(Unavailable, "The desk is shutting down; repeat the call in a moment.", nil)
+	}
+	select {
+	case err := <-job.reply:
+		return err
+	case <-w.done:
+		select {
+		case err := <-job.reply:
+			return err
+		default:
+			return E(Unavailable, "The desk is shutting down; repeat the call in a moment.", nil)
+		}
+	}
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	batch := make([]write, 0, maxBatch)
+	for {
+		batch = batch[:0]
+		select {
+		case job := <-w.queue:
+			batch = append(batch, job)
+		case <-w.quit:
+			return
+		}
+		for len(batch) < maxBatch {
+			select {
+			case job := <-w.queue:
+				batch = append(batch, job)
+				continue
+			default:
+			}
+			break
+		}
+		w.commit(batch)
+	}
+}
+
+// commit runs a batch in one transaction and answers each of its callers.
+func (w *writer) commit(batch []write) {
+	results := make([]error, len(batch))
+	tx := w.db.WithContext(context.Background()).Begin()
+	if tx.Error != nil {
+		answer(batch, results, tx.Error)
+		return
+	}
+	for i, job := range batch {
+		if results[i] = job.ctx.Err(); results[i] != nil {
+			continue
+		}
+		if fatal := w.runOne(tx, job, len(batch) > 1, &results[i]); fatal != nil {
+			// The transaction itself is lost (a full disk rolls it back as a whole), and with it
+			// every piece of the batch.
+			tx.Rollback()
+			answer(batch, results, fatal)
+			return
+		}
+	}
+	if len(batch) == 1 && results[0] != nil {
+		tx.Rollback()
+		answer(batch, results, nil)
+		return
+	}
+	err := tx.Commit().Error
+	if err != nil {
+		tx.Rollback()
+	}
+	answer(batch, results, err)
+}
+
+// runOne runs one piece, behind a savepoint when it shares the transaction. Its error ends only that
+// piece; the returned error ends the batch.
+func (w *writer) runOne(tx *gorm.DB, job write, shared bool, result *error) error {
+	if shared {
+		if err := tx.Exec("SAVEPOINT piece").Error; err != nil {
+			return err
+		}
+	}
+	*result = protect(job.fn, tx.Session(&gorm.Session{NewDB: true}))
+	if !shared {
+		return nil
+	}
+	if *result != nil {
+		if err := tx.Exec("ROLLBACK TO piece").Error; err != nil {
+			return err
+		}
+	}
+	return tx.Exec("RELEASE piece").Error
+}
+
+// protect turns a panic of fn into an error, so that one caller's fault never stops the writer.
+func protect(fn func(*gorm.DB) error, db *gorm.DB) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a transaction: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(db)
+}
+
+// answer tells every caller its own result, or the one that befell the whole batch.
+func answer(batch []write, results []error, whole error) {
+	for i, job := range batch {
+		if results[i] == nil {
+			results[i] = whole
+		}
+		job.reply <- results[i]
+	}
+}

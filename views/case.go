@@ -1,0 +1,142 @@
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// CasePage is one case with everything needed to decide it.
+type CasePage struct {
+	Page      Page
+	ID        string
+	Heading   string // "PO is closed"
+	Code      ui.Foreign
+	QueueName string
+	QueueURL  templ.SafeURL
+	Status    ui.Badge // test id "case-status"
+	Due       ui.Moment
+	Opened    ui.Moment
+	Run       ui.Foreign
+	Reason    string // "stopped at a named error", "ran out of budget"
+	Claim     Claim
+	// Marks are what the desk noticed about the handover: "no corrected retry
+	// was made".
+	Marks   []ui.Notice
+	Earlier []EarlierDecision
+	Invoice Invoice
+	// Handovers is what the agent said, newest first.
+	Handovers []HandoverView
+	// Request leads to the approval request behind the case, if there is one.
+	Request *RelatedLink
+	// Instruction is what the agent was told; nil while nobody decided.
+	Instruction *Instruction
+	Decision    *DecisionForm // nil when there is nothing to decide
+	WhyNot      string        // why this person cannot decide, in words
+	Conflict    *Conflict
+	Changes     *Changes
+	Comments    []Comment
+	CommentForm *CommentForm
+	Timeline    []ui.TimelineEntry
+}
+
+// Claim is who holds the case and what this person can do about it.
+type Claim struct {
+	Text                              string // "Claimed by you until 14:30"
+	CanClaim, CanRelease, CanTakeOver bool
+	ClaimURL, ReleaseURL, TakeOverURL templ.SafeURL
+	Version                           string
+}
+
+// EarlierDecision is a decision on the same error within a day.
+type EarlierDecision struct {
+	Text   string // "Petra Vogel decided the same error 3 h ago: reopen the PO."
+	Reason ui.Foreign
+	URL    templ.SafeURL
+}
+
+// RelatedLink leads to something that belongs to the page.
+type RelatedLink struct {
+	Text string
+	URL  templ.SafeURL
+}
+
+// HandoverView is one handover in the agent's words.
+type HandoverView struct {
+	At          ui.Moment
+	Agent       ui.Foreign
+	Run         ui.Foreign
+	Asks        string     // the question of a person this one answers, or ""
+	Answer      ui.Foreign // to that question
+	Explanation ui.Foreign
+	Suggestion  *Suggestion
+	Errors      []SeenError
+	Evidence    []Evidence
+	Calls       []Call
+}
+
+// Suggestion is the exit the agent would choose.
+type Suggestion struct {
+	ExitWords string // "Reopen the PO"; "" for an exit that does not exist
+	Exit      ui.Foreign
+	Why       ui.Foreign
+}
+
+// Instruction is what the agent was told to do.
+type Instruction struct {
+	Words    string // "Call again with the corrected input."
+	Kind     string
+	Input    []ui.Entry
+	Question ui.Foreign
+	Note     ui.Foreign
+	Until    string
+	By       string // "decided by Petra Vogel, procurement"
+	At       ui.Moment
+	Reason   ui.Foreign
+	ExitText string // "Reopen the PO"
+}
+
+// DecisionForm posts exit, input.<name>, reason and version.
+type DecisionForm struct {
+	Form
+	Exits  []Exit
+	Reason ui.Field
+	// ClaimsOnSubmit says in words that deciding also claims the case.
+	ClaimsOnSubmit string
+}
+
+// Exit is one way out of a case.
+type Exit struct {
+	Code      string
+	Label     string
+	AgentWill string // "The agent goes on from where it stopped."
+	States    string // "By this you state that the PO is open again in the ERP."
+	// NoReason is set for the plain go-on, the only exit without a reason.
+	NoReason  bool
+	Stops     bool
+	Checked   bool
+	Suggested bool // by the agent
+	Fields    []ui.Field
+}
+
+// fields are the exit's own fields. Two exits may ask for the same name, so
+// the ids carry the exit; a browser without script must not insist on fields
+// of exits that were not chosen.
+func (e Exit) fields() []ui.Field {
+	out := make([]ui.Field, len(e.Fields))
+	for i, f := range e.Fields {
+		if f.ID == "" {
+			f.ID = "f-" + e.Code + "-" + f.Name
+		}
+		out[i] = chosenOnly(f)
+	}
+	return out
+}
+
+// FieldID is the id of one of the exit's fields, for the error summary.
+func (e Exit) FieldID(name string) string { return "f-" + e.Code + "-" + name }
+
+func chosenOnly(f ui.Field) ui.Field {
+	f.RequiredLater, f.Required = f.Required, false
+	return f
+}

@@ -1,0 +1,75 @@
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// Assets are the content-hashed addresses of the style sheet, the script and
+// the icon.
+type Assets struct {
+	CSS, JS, Icon string
+}
+
+// Page is what stands around the content of every page.
+type Page struct {
+	// Title is the document title without the product's name; it carries the
+	// counts a person looks for in a row of tabs: "Procurement (4)".
+	Title  string
+	Assets Assets
+	// Theme is "" (as the system), "light" or "dark".
+	Theme string
+	// CSRF is the token every form of the page posts.
+	CSRF string
+	// LiveURL is the event stream that says when this page may have changed;
+	// "" when nothing on it changes by itself.
+	LiveURL string
+	// Person is who is signed in; nil before sign-in.
+	Person     *Person
+	Workspaces []Workspace
+	SwitchURL  templ.SafeURL
+	Nav        []NavGroup
+	Flashes    []ui.Flash
+}
+
+// Person is the signed-in person.
+type Person struct {
+	Name       string
+	Roles      string // in words: "AP clerk, AP lead"
+	SignOutURL templ.SafeURL
+}
+
+// Workspace is one of the company codes the person reaches.
+type Workspace struct {
+	ID, Name string
+	Current  bool
+}
+
+// NavGroup is a titled part of the navigation; Heading may be empty.
+type NavGroup struct {
+	Heading string
+	Items   []NavItem
+}
+
+// NavItem is one way to go. Count is "" when there is nothing to count.
+type NavItem struct {
+	Label   string
+	URL     templ.SafeURL
+	Count   string
+	CountIs string // what is counted, for screen readers: "open"
+	Current bool
+	TestID  string
+}
+
+// several says whether there is another workspace to go to.
+func (p Page) several() bool { return len(p.Workspaces) > 1 }
+
+func (p Page) workspace() Workspace {
+	for _, w := range p.Workspaces {
+		if w.Current {
+			return w
+		}
+	}
+	return Workspace{}
+}

@@ -1,0 +1,141 @@
+package views
+
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// Invoice is an invoice as it was sent, amounts grouped, dates as dates.
+type Invoice struct {
+	ID, Number, SupplierID, SupplierName ui.Foreign
+	PO                                   ui.Foreign
+	Amount, Currency                     string
+	InvoiceDate, DueDate                 string
+	// TaxID and BankAccount are left empty, with Withheld set, for people who
+	// may not see tax and bank data.
+	TaxID, BankAccount ui.Foreign
+	Withheld           bool
+	Document           *ui.Link
+	Lines              ui.Value // a list, or nothing
+	More               []ui.Entry
+}
+
+// EvidenceKind is how a piece of evidence is shown.
+type EvidenceKind string
+
+// The kinds of evidence.
+const (
+	EvidenceRecord     EvidenceKind = "record"
+	EvidenceComparison EvidenceKind = "comparison"
+	EvidenceTable      EvidenceKind = "table"
+	EvidenceNote       EvidenceKind = "note"
+	EvidenceLink       EvidenceKind = "link"
+	EvidenceFile       EvidenceKind = "file"
+)
+
+// Evidence is one thing the agent brought along.
+type Evidence struct {
+	Kind   EvidenceKind
+	Title  ui.Foreign
+	Source ui.Foreign // the tool it came from
+	Data   ui.Value   // record
+
+	LeftTitle, RightTitle ui.Foreign // comparison; "Left" and "Right" when empty
+	Rows                  []ui.CompareRow
+	DiffersText           string // "3 of 8 fields differ"
+
+	Columns []ui.Foreign // table
+	Table   [][]Cell
+
+	Note ui.Foreign // note
+	Link *ui.Link   // link
+	File *File      // file
+
+	AsSent ui.Foreign // the raw JSON, behind a fold
+}
+
+// Cell is one cell of a table of evidence.
+type Cell struct {
+	Value  ui.Value
+	Number bool // aligned to the right
+}
+
+// File is a file that was uploaded to the desk.
+type File struct {
+	Name ui.Foreign
+	Size string
+	Type string
+	URL  templ.SafeURL
+}
+
+// Call is one call of a tool: its name, what it does in words, and every
+// argument under its exact name.
+type Call struct {
+	Tool      ui.Foreign
+	InWords   ui.Foreign
+	Arguments ui.Value
+	AsSent    ui.Foreign
+}
+
+// SeenError is one error the agent ran into.
+type SeenError struct {
+	At        ui.Moment
+	Tool      ui.Foreign
+	CodeWords string
+	Code      ui.Foreign
+	Message   ui.Foreign
+	Details   ui.Value
+	Arguments ui.Value // what the call was made with
+	NextWords string   // what the code tells the agent to do
+	AsSent    ui.Foreign
+}
+
+// Conflict says who was faster, and keeps what the person had typed.
+type Conflict struct {
+	Text   string // "Decided by Petra Vogel 2 min ago: reopen the PO."
+	Reason ui.Foreign
+	Typed  []ui.Entry
+}
+
+// Changes says what is new since the page was opened.
+type Changes struct{ Items []Change }
+
+// Change is one thing that is new.
+type Change struct {
+	At   ui.Moment
+	Text ui.Foreign
+}
+
+// Comment is a remark of a person.
+type Comment struct {
+	At   ui.Moment
+	Who  string
+	Text ui.Foreign
+}
+
+// Form is a form with what it refuses. Errors stand above it as a summary.
+type Form struct {
+	URL     templ.SafeURL
+	CSRF    string
+	Version string // "" when the form has none
+	Heading string // of the summary: "The case was not decided"
+	Errors  []ui.FieldError
+}
+
+// CommentForm adds a comment; its text field is named "text".
+type CommentForm struct {
+	Form
+	Text ui.Field
+}
+
+func orTitle(f, absent ui.Foreign) ui.Foreign {
+	if f == "" {
+		return absent
+	}
+	return f
+}
+
+func count(n int) string { return strconv.Itoa(n) }

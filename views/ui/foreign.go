@@ -1,0 +1,43 @@
+package ui
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// Foreign text is written by hand rather than by a template so that no blank is
+// added between its parts.
+
+// Text prints foreign text within a line, whole, in a direction of its own.
+func Text(f Foreign) templ.Component {
+	return foreign(`<bdi class="foreign-text">`, f, `</bdi>`)
+}
+
+// Block prints foreign text with its own line breaks, whole.
+func Block(f Foreign) templ.Component {
+	return foreign(`<p class="foreign-block" dir="auto">`, f, `</p>`)
+}
+
+func pre(f Foreign) templ.Component {
+	return foreign(`<pre class="as-sent__text" tabindex="0">`, f, `</pre>`)
+}
+
+func foreign(before string, f Foreign, after string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		b.WriteString(before)
+		for _, s := range Visible(string(f)) {
+			if s.Mark {
+				b.WriteString(`<span class="mark" title="` + s.Name + `">` + s.Text + `</span>`)
+				continue
+			}
+			b.WriteString(templ.EscapeString(s.Text))
+		}
+		b.WriteString(after)
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}

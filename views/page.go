@@ -25,6 +25,12 @@ type Page struct {
 	// LiveURL is the event stream that says when this page may have changed;
 	// "" when nothing on it changes by itself.
 	LiveURL string
+	// SelfURL is the address that shows this page when asked for with GET, also
+	// while the browser is still at the address of a refused form.
+	SelfURL templ.SafeURL
+	// Now is the server's time (RFC 3339), by which the script keeps relative
+	// times true on a machine with a wrong clock.
+	Now string
 	// Person is who is signed in; nil before sign-in.
 	Person     *Person
 	Workspaces []Workspace

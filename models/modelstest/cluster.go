@@ -41,7 +41,7 @@ type cluster struct {
 
 	mu       sync.Mutex
 	next     int
-	template string
+	migrated bool
 }
 
 var shared struct {

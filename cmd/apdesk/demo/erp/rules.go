@@ -17,35 +17,31 @@ const tolerancePercent = "2"
 // normalNumber is an invoice number as people compare it: width and case folded,
 // letters and digits only, leading zeros of each run of digits dropped.
 func normalNumber(s string) string {
-	var out []rune
-	digits := false
-	zeros := 0
+	var out, run strings.Builder
 	flush := func() {
-		// a run of nothing but zeros is the number nought
-		if digits && zeros > 0 && (len(out) == 0 || !unicode.IsDigit(out[len(out)-1])) {
-			out = append(out, '0')
+		if run.Len() == 0 {
+			return
 		}
-		digits, zeros = false, 0
+		digits := strings.TrimLeft(run.String(), "0")
+		if digits == "" {
+			digits = "0"
+		}
+		out.WriteString(digits)
+		run.Reset()
 	}
 	for _, r := range strings.ToUpper(norm.NFKC.String(s)) {
 		switch {
 		case unicode.IsDigit(r):
-			if r == '0' && (!digits || zeros > 0) {
-				digits = true
-				zeros++
-				continue
-			}
-			digits, zeros = true, 0
-			out = append(out, r)
+			run.WriteRune(r)
 		case unicode.IsLetter(r):
 			flush()
-			out = append(out, r)
+			out.WriteRune(r)
 		default:
 			flush()
 		}
 	}
 	flush()
-	return string(out)
+	return out.String()
 }
 
 // nearIDs lists the known ids at most one letter away from id, in order.

@@ -123,7 +123,7 @@ func (m Money) Format() string {
 	}
 	f := currency.NewFormatter(currency.NewLocale("en"))
 	f.CurrencyDisplay = currency.DisplayNone
-	f.MaxDigits = maxAmountText
+	f.MaxDigits = uint8(CurrencyDigits(m.Currency()))
 	return m.Currency() + " " + strings.TrimSpace(f.Format(m.amount))
 }
 

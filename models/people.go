@@ -303,7 +303,12 @@ func (tx *Tx) CreateToken(n NewToken) (secret string, token Token, err error) {
 	if err := tx.DB.Create(&token).Error; err != nil {
 		return "", Token{}, err
 	}
-	return secret, token, tx.Audit("token.created", Ref{Subject: token.ID}, map[string]any{"user": user.Email, "name": n.Name, "scopes": names, "prefix": token.Prefix})
+	var holder Identity
+	if err := tx.identify(&holder, user.ID); err != nil {
+		return "", Token{}, err
+	}
+	return secret, token, tx.auditEverywhere(holder, "token.created",
+		map[string]any{"user": user.Email, "name": n.Name, "scopes": names, "prefix": token.Prefix})
 }
 
 func joinScopes(scopes []Scope) string {

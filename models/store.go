@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -320,12 +321,18 @@ func (s *Store) inPostgresTx(ctx context.Context, fn func(*gorm.DB) error) error
 	var err error
 	for attempt := range postgresAttempts {
 		err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-			return fn(db.Session(&gorm.Session{NewDB: true}))
+			return protect(fn, db.Session(&gorm.Session{NewDB: true}))
 		})
 		if err == nil || !retryable(err) {
 			return err
 		}
 		s.log.DebugContext(ctx, "transaction repeated", "attempt", attempt+1, "cause", err)
+		// Those who met in a deadlock must not meet again: each waits a while of its own.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(time.Duration(attempt+1) * 25 * time.Millisecond)):
+		}
 	}
 	return err
 }

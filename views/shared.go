@@ -63,6 +63,11 @@ type Cell struct {
 	Number bool // aligned to the right
 }
 
+// figures says whether the column's first cell is a figure.
+func (e Evidence) figures(column int) bool {
+	return len(e.Table) > 0 && column < len(e.Table[0]) && e.Table[0][column].Number
+}
+
 // File is a file that was uploaded to the desk.
 type File struct {
 	Name ui.Foreign

@@ -26,6 +26,9 @@
       if (ahead > 0) return words ? "in " + words : "now";
       return words ? words + " ago" : "just now";
     },
+    age(ahead) {
+      return span(-ahead) || "new";
+    },
     due(ahead) {
       const words = span(Math.abs(ahead));
       if (!words) return "due now";

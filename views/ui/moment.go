@@ -13,7 +13,8 @@ type MomentKind string
 const (
 	MomentPlain MomentKind = ""    // Text stays as it is
 	MomentAgo   MomentKind = "ago" // "5 min ago", "in 2 h"
-	MomentDue   MomentKind = "due" // "due in 2 h", "overdue by 1 day"
+	MomentDue   MomentKind = "due" // "due in 2 h", "overdue by 3 days"
+	MomentAge   MomentKind = "age" // "5 min", "3 days"
 )
 
 // Moment is a point in time in words, with the exact time behind it. The zero
@@ -42,6 +43,11 @@ func DueAt(t, now time.Time, zone *time.Location) Moment {
 	}
 }
 
+// AgeAt is how long ago something was, for columns that say so themselves.
+func AgeAt(t, now time.Time, zone *time.Location) Moment {
+	return Moment{ISO: t.UTC().Format(time.RFC3339), Text: Age(t, now), Absolute: Absolute(t, zone), Kind: MomentAge}
+}
+
 // Exactly is a moment shown as date and time.
 func Exactly(t time.Time, zone *time.Location) Moment {
 	return Moment{ISO: t.UTC().Format(time.RFC3339), Text: t.In(zone).Format("2 Jan 2006, 15:04"), Absolute: Absolute(t, zone)}
@@ -68,6 +74,14 @@ func Ago(t, now time.Time) string {
 		return "just now"
 	}
 	return span + " ago"
+}
+
+// Age is the length of time since t; less than a minute is "new".
+func Age(t, now time.Time) string {
+	if span := Span(now.Sub(t)); span != "" {
+		return span
+	}
+	return "new"
 }
 
 // Due puts the distance to a due time into words.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -203,6 +204,35 @@ func (v Value) Columns() []Entry {
 		return nil
 	}
 	return cols
+}
+
+// nested says whether the value needs the whole width below its name.
+func (v Value) nested() bool {
+	if v.Kind == KindFields {
+		return len(v.Fields) > 0
+	}
+	return slices.ContainsFunc(v.Items, func(item Value) bool { return !item.Scalar() })
+}
+
+// numeric says whether a column holds figures to be set flush right: numbers,
+// or decimals sent as text. Digits alone as text are names, not figures.
+func numeric(items []Value, key Foreign) bool {
+	some := false
+	for _, item := range items {
+		switch v := item.Get(key); v.Kind {
+		case KindNumber:
+			some = true
+		case KindNone:
+		case KindText:
+			if _, _, frac, ok := splitDecimal(string(v.Text)); !ok || frac == "" {
+				return false
+			}
+			some = true
+		default:
+			return false
+		}
+	}
+	return some
 }
 
 // Get is the value under key, or nothing.

@@ -1,0 +1,269 @@
+package main_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/proto"
+)
+
+// requireBrowser turns "skipped, there is no Chromium here" into a failure.
+const requireBrowser = "APDESK_TEST_REQUIRE_BROWSER"
+
+var chromium struct {
+	once    sync.Once
+	browser *rod.Browser
+	process *exec.Cmd
+	profile string
+	err     error
+}
+
+var errNoChromium = errors.New("no chromium on PATH: install Debian's package chromium")
+
+// openBrowser starts one Chromium for all tests of the process.
+func openBrowser(t testing.TB) *rod.Browser {
+	t.Helper()
+	chromium.once.Do(func() { chromium.err = startChromium() })
+	switch {
+	case errors.Is(chromium.err, errNoChromium):
+		needs(t, requireBrowser, errNoChromium.Error())
+	case chromium.err != nil:
+		t.Fatal(chromium.err)
+	}
+	return chromium.browser
+}
+
+func startChromium() error {
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if program == "" {
+		return errNoChromium
+	}
+	profile, err := os.MkdirTemp("", "apdesk-chromium-")
+	if err != nil {
+		return err
+	}
+	chromium.profile = profile
+	// The sandbox cannot be had as root. Nothing but the desk under test is
+	// opened, and nothing else may be looked up.
+	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+		"--force-color-profile=srgb", "--hide-scrollbars", "--lang=en-GB",
+		"--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := start(cmd); err != nil {
+		return fmt.Errorf("start %s: %w", program, err)
+	}
+	chromium.process = cmd
+	var said strings.Builder
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if _, url, found := strings.Cut(lines.Text(), "DevTools listening on "); found {
+			go func() { _, _ = io.Copy(io.Discard, stderr) }()
+			chromium.browser = rod.New().ControlURL(strings.TrimSpace(url))
+			return chromium.browser.Connect()
+		}
+		said.WriteString(lines.Text() + "\n")
+	}
+	return fmt.Errorf("%s ended before it could be driven: %s", program, said.String())
+}
+
+func closeBrowser() {
+	if chromium.browser != nil {
+		_ = chromium.browser.Close()
+	}
+	if chromium.process != nil {
+		_ = chromium.process.Process.Kill()
+		_ = chromium.process.Wait() // reports the kill
+	}
+	if chromium.profile != "" {
+		_ = os.RemoveAll(chromium.profile)
+	}
+}
+
+// window is a browser window of one person, with cookies of its own.
+type window struct {
+	t    testing.TB
+	url  string
+	page *rod.Page
+}
+
+// window opens a window in which nobody is signed in.
+func (d *desk) window(t testing.TB) *window {
+	t.Helper()
+	private, err := openBrowser(t).Incognito()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = private.Close() })
+	opened, err := private.Page(proto.TargetCreateTarget{URL: "about:blank"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &window{t: t, url: d.url}
+	w.page = opened.Timeout(patience).WithPanic(func(problem any) { t.Helper(); t.Fatalf("browser: %v", problem) })
+	w.resize(1280, 900)
+	return w
+}
+
+// signedIn opens a window and signs somebody in by the form.
+func (d *desk) signedIn(t testing.TB, who cast) *window {
+	t.Helper()
+	w := d.window(t)
+	w.login(who)
+	return w
+}
+
+func (w *window) login(who cast) {
+	w.t.Helper()
+	w.visit("/login")
+	w.fill("email", who.email)
+	w.fill("password", password)
+	w.press("Sign in")
+	if name := w.text("signed-in-as"); !strings.Contains(name, who.name) {
+		w.t.Fatalf("signed in as %q, want %s", name, who.name)
+	}
+}
+
+func (w *window) resize(width, height int) {
+	w.t.Helper()
+	w.page.MustSetViewport(width, height, 1, false)
+}
+
+// withoutScript turns script off for all pages opened from now on.
+func (w *window) withoutScript() {
+	w.t.Helper()
+	if err := (proto.EmulationSetScriptExecutionDisabled{Value: true}).Call(w.page); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *window) visit(path string) {
+	w.t.Helper()
+	w.page.MustNavigate(w.url + path).MustWaitLoad()
+}
+
+// has waits for something with a test id and returns it.
+func (w *window) has(testID string) *rod.Element {
+	w.t.Helper()
+	return w.page.MustElement("[data-testid='" + testID + "']")
+}
+
+// lacks says that nothing with a test id is on the page now.
+func (w *window) lacks(testID string) {
+	w.t.Helper()
+	if w.page.MustHas("[data-testid='" + testID + "']") {
+		w.t.Errorf("%s is on %s", testID, w.path())
+	}
+}
+
+// text is what is readable in the thing with a test id.
+func (w *window) text(testID string) string {
+	w.t.Helper()
+	return strings.Join(strings.Fields(w.has(testID).MustText()), " ")
+}
+
+// shows fails unless a text can be read in the thing with a test id.
+func (w *window) shows(testID string, wanted ...string) {
+	w.t.Helper()
+	got := w.text(testID)
+	for _, text := range wanted {
+		if !strings.Contains(got, text) {
+			w.t.Errorf("%s on %s reads %q, which lacks %q", testID, w.path(), got, text)
+		}
+	}
+}
+
+// follow clicks what leads to another page, by its test id, and waits for it.
+func (w *window) follow(testID string) {
+	w.t.Helper()
+	w.leave(w.has(testID))
+}
+
+// press clicks the button with a label and waits for the page it leads to.
+func (w *window) press(label string) {
+	w.t.Helper()
+	w.leave(w.page.MustElementR("button", "^\\s*"+label+"\\s*$"))
+}
+
+func (w *window) leave(by *rod.Element) {
+	w.t.Helper()
+	arrived := w.page.MustWaitNavigation()
+	by.MustClick()
+	arrived()
+	w.page.MustWaitLoad()
+}
+
+// open follows the link in the row of a case or request.
+func (w *window) open(id string) {
+	w.t.Helper()
+	w.leave(w.page.MustElement("tr[data-case='" + id + "'] a, tr[data-request='" + id + "'] a"))
+}
+
+// fill types into the visible field with a name.
+func (w *window) fill(name, value string) {
+	w.t.Helper()
+	for _, field := range w.page.MustElements("[name='" + name + "']:not([type=hidden])") {
+		if field.MustVisible() {
+			if kind := field.MustProperty("type").Str(); kind == "date" {
+				field.MustEval(`(value) => { this.value = value; this.dispatchEvent(new Event("input", {bubbles: true})); this.dispatchEvent(new Event("change", {bubbles: true})) }`, value)
+				return
+			}
+			if strings.HasPrefix(field.MustProperty("type").Str(), "select") {
+				field.MustSelect(value)
+				return
+			}
+			field.MustSelectAllText().MustInput(value)
+			return
+		}
+	}
+	w.t.Fatalf("%s shows no field %s", w.path(), name)
+}
+
+// decide chooses an exit on a case's page, fills in its fields and sends it.
+func (w *window) decide(exit, reason string, fields map[string]string) {
+	w.t.Helper()
+	w.has("exit-" + exit).MustClick()
+	for name, value := range fields {
+		w.fill("input."+name, value)
+	}
+	if reason != "" {
+		w.fill("reason", reason)
+	}
+	w.follow("decide")
+}
+
+func (w *window) path() string {
+	w.t.Helper()
+	return strings.TrimPrefix(w.page.MustInfo().URL, w.url)
+}
+
+// wide says whether the page is wider than its window, so that a person would
+// have to scroll sideways.
+func (w *window) wide() bool {
+	w.t.Helper()
+	return w.page.MustEval(`() => document.documentElement.scrollWidth > window.innerWidth`).Bool()
+}
+
+// picture saves what the window shows as a PNG in a directory.
+func (w *window) picture(dir, name string) {
+	w.t.Helper()
+	w.page.MustScreenshot(filepath.Join(dir, name))
+}

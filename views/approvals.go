@@ -38,35 +38,38 @@ type ApprovalsPage struct {
 // ApprovalPage is one request: the exact call, who may decide, and what became
 // of it.
 type ApprovalPage struct {
-	Page      Page
-	ID        string
-	BackURL   templ.SafeURL
-	Status    ui.Badge // test id "approval-status"
-	Expires   ui.Moment
-	Asked     ui.Moment
-	AskedBy   ui.Foreign
-	OnBehalf  string // "Mia Brandt answers for this account"
-	Sentence  ui.Foreign
-	Amount    string
-	Currency  string
-	InWords   string // the amount as on a cheque; may be empty
-	Facts     []ui.Entry
-	Call      Call
-	Digest    string
-	Binding   []BoundValue
-	Invoice   Invoice
-	Summary   ui.Foreign
-	Explained ui.Foreign
-	Run       ui.Foreign
-	Evidence  []Evidence
-	Rule      Rule
-	Eligible  []Eligible
-	Votes     []Vote
-	VotesText string // "1 of 2 needed votes"
-	WhyNot    string // "You asked for this yourself, so you cannot decide it."
-	Form      *VoteForm
-	SendBack  *SendBackForm // nil when the call cannot be corrected
-	Grant     *Grant
+	Page     Page
+	ID       string
+	BackURL  templ.SafeURL
+	Status   ui.Badge // test id "approval-status"
+	Expires  ui.Moment
+	Asked    ui.Moment
+	AskedBy  ui.Foreign
+	OnBehalf string // "Mia Brandt answers for this account"
+	// CallHeading says where the call stands: "Exactly this will be written",
+	// "Exactly this was written", "This was refused and not written".
+	CallHeading string
+	Sentence    ui.Foreign
+	Amount      string
+	Currency    string
+	InWords     string // the amount as on a cheque; may be empty
+	Facts       []ui.Entry
+	Call        Call
+	Digest      string
+	Binding     []BoundValue
+	Invoice     Invoice
+	Summary     ui.Foreign
+	Explained   ui.Foreign
+	Run         ui.Foreign
+	Evidence    []Evidence
+	Rule        Rule
+	Eligible    []Eligible
+	Votes       []Vote
+	VotesText   string // "1 of 2 needed votes"
+	WhyNot      string // "You asked for this yourself, so you cannot decide it."
+	Form        *VoteForm
+	SendBack    *SendBackForm // nil when the call cannot be corrected
+	Grant       *Grant
 	// RedeemedBefore is set when the same call was already carried out.
 	RedeemedBefore *ui.Notice
 	Case           *RelatedLink

@@ -309,8 +309,9 @@ func sampleApproval() views.ApprovalPage {
 		Status:  ui.Badge{Text: "waiting for a decision", Tone: ui.ToneInfo, Sign: ui.SignOpen, TestID: "approval-status"},
 		Expires: ui.Moment{ISO: now.Add(96 * time.Hour).Format(time.RFC3339), Text: "expires in 4 days", Absolute: ui.Absolute(now.Add(96*time.Hour), berlin)},
 		Asked:   ago(20 * time.Minute), AskedBy: "invoice-agent", OnBehalf: "Mia Brandt answers for this account",
-		Sentence: "Post an adjustment of 1,234.50 EUR on invoice 5105600123 of Nordwind GmbH, dated 5 Oct 2026.",
-		Amount:   "1,234.50", Currency: "EUR", InWords: ui.Words("1234.50", "EUR"),
+		CallHeading: "Exactly this will be written",
+		Sentence:    "Post an adjustment of 1,234.50 EUR on invoice 5105600123 of Nordwind GmbH, dated 5 Oct 2026.",
+		Amount:      "1,234.50", Currency: "EUR", InWords: ui.Words("1234.50", "EUR"),
 		Facts: []ui.Entry{ui.Pair("Document type", "KR, supplier invoice"), ui.Pair("Posting date", "5 Oct 2026"), ui.Pair("Cost centre", "C-210")},
 		Call: views.Call{Tool: "post_invoice_adjustment", Arguments: data(`{"invoice_id":"5105600123","amount":"1234.50","currency":"EUR","posting_date":"2026-10-05","supplier_id":"V-2001","text":"Price difference \u202eRUE","lines":[{"gl_account":"400100","amount":"980.00","cost_centre":"C-210"},{"gl_account":"473000","amount":"254.50","cost_centre":null}],"options":{"notify":true,"hold":{"until":null,"by":[]}}}`),
 			AsSent: `{"invoice_id":"5105600123","amount":"1234.50"}`},
@@ -350,6 +351,7 @@ func spentApproval() views.ApprovalPage {
 	p := sampleApproval()
 	p.Status = ui.Badge{Text: "approved", Tone: ui.ToneGood, Sign: ui.SignYes, TestID: "approval-status"}
 	p.Expires, p.Form, p.SendBack = ui.Moment{}, nil, nil
+	p.CallHeading = "Exactly this was written"
 	p.WhyNot = "You approved this 30 min ago; it is decided."
 	p.VotesText = "1 of 1"
 	p.Votes = []views.Vote{{Who: "Ines Roth", Role: "finance lead", Badge: ui.Badge{Text: "yes", Tone: ui.ToneGood, Sign: ui.SignYes}, At: ago(30 * time.Minute), Channel: "in the browser", Reason: "Checked with the buyer."}}
@@ -397,7 +399,7 @@ func sampleSettings() views.SettingsPage {
 		Page: samplePage("Settings", "/settings"), Lead: "Nordlicht Handels GmbH, company code 1000.",
 		Tabs:   []ui.Tab{{Label: "Workspace", URL: "/settings", Current: true}, {Label: "Approval rules", URL: "/settings/rules"}},
 		Facts:  []ui.Entry{ui.Pair("Name", "Nordlicht Handels GmbH"), ui.Pair("Company code", "1000"), ui.Pair("Time zone", "Europe/Berlin"), ui.Pair("Currency", "EUR")},
-		Period: views.PeriodSetting{Through: "30 Sep 2026", By: "Moved by Ines Roth, 2 Oct 2026.", Form: form("/settings/period"), Field: ui.Field{Name: "period_closed_through", Label: "Closed through", Kind: ui.FieldDate, Value: "2026-09-30"}},
+		Period: views.PeriodSetting{Through: "30 Sep 2026", By: "Moved by Ines Roth, 2 Oct 2026.", Form: form("/settings/period"), Field: ui.Field{Name: "period_closed_through", Label: "Closed through", Kind: ui.FieldDate, Required: true, Value: "2026-09-30"}},
 		Holidays: views.HolidaySetting{Days: []views.Holiday{{Day: "Sat 3 Oct 2026", Remove: remove("/settings/holidays/remove", "day", "2026-10-03")}, {Day: "Fri 25 Dec 2026", Remove: remove("/settings/holidays/remove", "day", "2026-12-25")}},
 			Form: form("/settings/holidays"), Field: ui.Field{Name: "day", Label: "Day", Kind: ui.FieldDate, Required: true}},
 		Bindings: views.BindingSetting{Rows: []views.Binding{
@@ -421,7 +423,7 @@ func sampleRules() views.RulesPage {
 		},
 		Add: &views.RuleForm{
 			Form:   views.Form{URL: "/settings/rules", CSRF: "csrf-sample"},
-			Covers: []ui.Field{{Name: "tool", Label: "Tool", Hint: "Any when empty"}, {Name: "document_type", Label: "Document type", Hint: "Any when empty"}, {Name: "supplier", Label: "Supplier", Hint: "Any when empty"}, {Name: "cost_centre", Label: "Cost centre", Hint: "Any when empty"}},
+			Covers: []ui.Field{{Name: "tool", Label: "Tool", Placeholder: "any"}, {Name: "document_type", Label: "Document type", Placeholder: "any"}, {Name: "supplier", Label: "Supplier", Placeholder: "any"}, {Name: "cost_centre", Label: "Cost centre", Placeholder: "any"}},
 			Band:   []ui.Field{{Name: "currency", Label: "Currency", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "EUR", Label: "EUR"}, {Value: "JPY", Label: "JPY"}}}, {Name: "from", Label: "From", Kind: ui.FieldAmount, Required: true, Value: "0"}, {Name: "to", Label: "To", Kind: ui.FieldAmount, Required: true}},
 			Who:    []ui.Field{{Name: "role", Label: "Role", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "named people instead"}, {Value: "finance_lead", Label: "finance lead"}}}, {Name: "person", Label: "People", Hint: "E-mail addresses, with commas"}},
 			How:    []ui.Field{{Name: "required", Label: "Votes needed", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "1", Label: "1"}, {Value: "2", Label: "2"}}}, {Name: "valid", Label: "Approval good for", Value: "24h", Required: true}},

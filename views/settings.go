@@ -112,3 +112,8 @@ type ConfirmPage struct {
 	Button    ui.Button
 	CancelURL templ.SafeURL
 }
+
+// any says whether the rule names no dimension but the amount.
+func (r RuleRow) any() bool {
+	return r.Tool == "" && r.DocumentType == "" && r.Supplier == "" && r.CostCentre == ""
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Foreign text is written by hand rather than by a template so that no blank is
+// Foreign text and figures are written by hand rather than by a template so that no blank is
 // added between its parts.
 
 // Text prints foreign text within a line, whole, in a direction of its own.
@@ -38,6 +38,15 @@ func foreign(before string, f Foreign, after string) templ.Component {
 		}
 		b.WriteString(after)
 		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+// Breakable prints grouped figures that may go on in the next line after a
+// separator.
+func Breakable(figures string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, strings.ReplaceAll(templ.EscapeString(figures), ",", ",<wbr>"))
 		return err
 	})
 }

@@ -1,0 +1,3 @@
+package mcpserver
+
+func (w *world) connect() {}

@@ -1,0 +1,236 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+)
+
+// Path is where the endpoint answers.
+const Path = "/mcp"
+
+const wellKnown = "/.well-known/oauth-protected-resource"
+
+// Config is what the endpoint needs. Store, Queue, Approvals and MCPURL must be set.
+type Config struct {
+	Store     *models.Store
+	Queue     *queue.Service
+	Approvals *approvals.Service
+
+	PublicURL string // address of the pages, for links in answers; no trailing slash
+	MCPURL    string // public address of this endpoint
+	Version   string // of the program, shown to clients
+
+	// AllowedHosts are further host names to answer to, besides loopback and those of the two URLs.
+	AllowedHosts []string
+	// AuthorizationServers are the issuers whose access tokens are accepted; none by default.
+	AuthorizationServers []string
+	// Identify finds whose bearer token it is; unauthenticated when nobody's. By default personal
+	// tokens of the store.
+	Identify func(ctx context.Context, token string) (models.Identity, error)
+	// Stopping is closed when the program shuts down: waits then answer at once with what they have.
+	Stopping <-chan struct{}
+	Logger   *slog.Logger
+}
+
+type handler struct {
+	cfg         Config
+	logger      *slog.Logger
+	hosts       hostList
+	metadataURL string
+	tools       map[string]*tool
+	sdk         http.Handler
+}
+
+// New makes the endpoint: Path and the RFC 9728 metadata; anything else is 404.
+//
+// The server it runs on must be net/http's, so that a client that goes away ends its call, and must
+// allow answers to take longer than the longest wait of 50 seconds.
+func New(cfg Config) http.Handler {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Identify == nil {
+		cfg.Identify = cfg.Store.IdentityByToken
+	}
+	h := &handler{cfg: cfg, logger: cfg.Logger, tools: map[string]*tool{}}
+	h.hosts = newHostList(cfg.PublicURL, cfg.MCPURL)
+	for _, name := range cfg.AllowedHosts {
+		h.hosts[name] = true
+	}
+	resourcePath := Path
+	if u, err := url.Parse(cfg.MCPURL); err == nil && u.Host != "" {
+		resourcePath = u.Path
+		u.Path, u.RawQuery, u.Fragment = wellKnown+u.Path, "", ""
+		h.metadataURL = u.String()
+	}
+
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "apdesk", Title: "apdesk", Version: cfg.Version, WebsiteURL: cfg.PublicURL},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			// Prompts and resources are offered empty, so that asking for one names it as unknown.
+			Capabilities:              &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+			SupportedProtocolVersions: versions,
+			SetCacheable:              cacheable,
+			Logger:                    slog.New(slog.DiscardHandler), // every call has its own line here
+		})
+	for _, t := range h.allTools() {
+		h.tools[t.name] = t
+		server.AddTool(t.published(), h.serve(t))
+	}
+	server.AddReceivingMiddleware(h.survive, h.listed)
+	h.sdk = mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 true,
+			PropagateRequestCancellation: true,
+			MaxRequestBodyBytes:          bodyLimit,
+			DisableLocalhostProtection:   true, // checkHosts knows the public names too
+			Logger:                       cfg.Logger,
+		})
+
+	mux := http.NewServeMux()
+	mux.HandleFunc(Path, h.endpoint)
+	for _, path := range []string{wellKnown, wellKnown + Path, wellKnown + resourcePath} {
+		if _, pattern := mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}}); pattern == "" {
+			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+				if refused := h.checkHosts(r); refused != nil {
+					refused.write(w)
+					return
+				}
+				h.metadata(w, r)
+			})
+		}
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		(&refusal{status: http.StatusNotFound, code: codeInvalidRequest, message: "Not found: the endpoint is " + Path}).write(w)
+	})
+	return mux
+}
+
+// cacheable says how long lists may be kept. Which tools are listed depends on the caller.
+func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+	if _, ok := req.GetParams().(*mcp.ListToolsParams); ok {
+		c.TTLMs, c.CacheScope = int(time.Minute.Milliseconds()), "private"
+		return
+	}
+	c.TTLMs, c.CacheScope = int(time.Hour.Milliseconds()), "public"
+}
+
+// exchange is one HTTP request on its way through: who asks, what, and what became of it.
+type exchange struct {
+	http      context.Context // ends when the client goes away
+	requestID string
+	identity  models.Identity
+	header    string // workspace named by header
+	query     string // workspace named by query
+	msg       *message
+	log       record
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// endpoint checks a request in the published order and hands it to the SDK.
+func (h *handler) endpoint(w http.ResponseWriter, r *http.Request) {
+	started := time.Now() // how long it took, not when it was
+	x := &exchange{http: r.Context(), requestID: h.cfg.Store.NewID("req")}
+	w.Header().Set("X-Request-Id", x.requestID)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	version, body, refused := h.check(w, r, x)
+	if x.msg != nil && x.msg.method == "tools/call" {
+		defer func() { h.logCall(x, time.Since(started)) }()
+	}
+	if refused != nil {
+		x.log.refused(refused)
+		refused.write(w)
+		return
+	}
+	if x.msg.notification() {
+		w.WriteHeader(http.StatusAccepted) // each request stands alone: there is nothing to be notified of
+		return
+	}
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	r.Header = r.Header.Clone()
+	r.Header.Del("Last-Event-ID") // to be ignored, says the protocol; the SDK refuses it
+	r.Header.Del("Authorization") // nothing behind this point needs the secret
+	if version == version2026 {
+		if param, ok := nameParam[x.msg.method]; ok {
+			name, _ := text(x.msg.params[param])
+			r.Header.Set(nameHeader, name) // decoded, which the SDK does not do
+		}
+	}
+	answer := &jsonOnly{ResponseWriter: w, id: x.msg.id}
+	h.sdk.ServeHTTP(answer, r)
+	answer.finish()
+}
+
+// check is the published order of checks up to the params.
+func (h *handler) check(w http.ResponseWriter, r *http.Request, x *exchange) (version string, body []byte, refused *refusal) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return "", nil, &refusal{status: http.StatusMethodNotAllowed, code: codeInvalidRequest, message: "Method Not Allowed: send requests with POST"}
+	}
+	if r.ContentLength > bodyLimit {
+		return "", nil, tooLarge()
+	}
+	if r.ContentLength < 0 { // unknown until read
+		if body, refused = readBody(w, r); refused != nil {
+			return "", nil, refused
+		}
+	}
+	if x.identity, refused = h.identify(w, r, x.requestID); refused != nil {
+		return "", nil, refused
+	}
+	if refused = h.checkHosts(r); refused != nil {
+		return "", nil, refused
+	}
+	if x.header, x.query, refused = defaultWorkspaces(r, x.identity); refused != nil {
+		return "", nil, refused
+	}
+	if refused = checkMedia(r); refused != nil {
+		return "", nil, refused
+	}
+	if body == nil {
+		if body, refused = readBody(w, r); refused != nil {
+			return "", nil, refused
+		}
+	}
+	if x.msg, refused = h.parse(body); refused != nil {
+		return "", nil, refused
+	}
+	if x.msg.notification() {
+		return "", body, nil
+	}
+	if version, refused = checkVersion(r, x.msg); refused != nil {
+		return "", nil, refused
+	}
+	if refused = checkHeaders(r, x.msg, version); refused != nil {
+		return "", nil, refused
+	}
+	if refused = checkMethod(x.msg, version); refused != nil {
+		return "", nil, refused
+	}
+	if refused = h.checkParams(x.msg, version); refused != nil {
+		return "", nil, refused
+	}
+	return version, body, nil
+}

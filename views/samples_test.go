@@ -205,7 +205,7 @@ func sampleEvidence() []views.Evidence {
 		{Kind: views.EvidenceRecord, Title: "PO 4500018822", Source: "get_purchase_order",
 			Data:   data(`{"po_id":"4500018822","status":"closed","closed_by":"m.brandt","closed_on":"2026-09-30","reason":"Delivered in full","buyer":{"name":"Mia Brandt","group":"P07","backup":{"name":"Jonas Weber","phone":null}},"lines":[{"line":10,"material":"Steel brackets M8","ordered":200,"received":100,"invoiced":100},{"line":20,"material":"Freight","ordered":1,"received":0,"invoiced":0}],"tags":["urgent","Q3"],"blocked":false}`),
 			AsSent: `{"po_id":"4500018822","status":"closed"}`},
-		{Kind: views.EvidenceComparison, Title: "Possible duplicate", LeftTitle: "This invoice", RightTitle: "Invoice 5105600098", Rows: rows, DiffersText: "5 of 10 fields differ"},
+		{Kind: views.EvidenceComparison, Title: "Possible duplicate", LeftTitle: "This invoice", RightTitle: "Invoice 5105600098", Rows: rows, DiffersText: "6 of 10 fields differ"},
 		{Kind: views.EvidenceTable, Title: "Three-way match", Source: "run_three_way_match",
 			Columns: []ui.Foreign{"Line", "Ordered", "Received", "Invoiced", "Difference"},
 			Table: [][]views.Cell{

@@ -80,7 +80,7 @@ func TestPostgresURL(t *testing.T) {
 func dieWithCluster() {
 	c, err := startCluster()
 	if err != nil {
-		os.Stdout.WriteString("failed: " + err.Error() + "\n")
+		fmt.Println("failed:", err)
 		os.Exit(1)
 	}
 	fmt.Println(c.dir, c.guard.Process.Pid)

@@ -15,6 +15,10 @@ import (
 // TestMain ends what the end-to-end tests share: the browser, the PostgreSQL
 // cluster and the built program.
 func TestMain(m *testing.M) {
+	if address := os.Getenv(echoAddress); address != "" {
+		fmt.Fprintln(os.Stderr, serveEcho(address))
+		os.Exit(1)
+	}
 	code := m.Run()
 	closeBrowser()
 	modelstest.Stop()

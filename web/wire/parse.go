@@ -1,0 +1,225 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// Body is one JSON object as it was sent.
+type Body struct {
+	raw     jsontext.Value
+	members []member
+	issues  []models.Issue // duplicate names and text that is no Unicode
+	object  bool
+}
+
+type member struct {
+	name string
+	raw  jsontext.Value
+}
+
+// Parse takes a body apart. Only what cannot be read as JSON at all fails here, with BAD_REQUEST; the
+// rest is told by the functions that read a request out of the body. No bytes at all are an empty
+// object. The body keeps no reference to raw.
+func Parse(raw []byte) (*Body, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return &Body{raw: jsontext.Value("{}"), object: true}, nil
+	}
+	b := &Body{raw: jsontext.Value(bytes.Clone(raw))}
+	if !b.raw.IsValid() {
+		issues, err := blemishes(b.raw)
+		if err != nil {
+			return nil, err
+		}
+		b.issues = issues
+	}
+	b.members, b.object = membersOf(b.raw)
+	return b, nil
+}
+
+// WorkspaceID is the workspace the body names; empty when it names none, or not as text.
+func (b *Body) WorkspaceID() string {
+	if i := slices.IndexFunc(b.members, func(m member) bool { return m.name == "workspace_id" }); i >= 0 {
+		if s, ok := textOf(b.members[i].raw); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// Has says whether the body has a member of that name at its top.
+func (b *Body) Has(name string) bool {
+	return slices.ContainsFunc(b.members, func(m member) bool { return m.name == name })
+}
+
+// Unknown lists the members at the body's top that the request has no field for, in their order.
+func (b *Body) Unknown(s *Spec) []string {
+	var names []string
+	for _, m := range b.members {
+		if !slices.Contains(s.names, m.name) && !slices.Contains(names, m.name) {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// membersOf lists the members of an object, false when raw is none. Raw must be well-formed.
+func membersOf(raw jsontext.Value) ([]member, bool) {
+	if raw.Kind() != '{' {
+		return nil, false
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient...)
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, false
+	}
+	var list []member
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, false
+		}
+		text := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, member{text, value.Clone()})
+	}
+	return list, true
+}
+
+// itemsOf lists the items of an array, false when raw is none. Raw must be well-formed.
+func itemsOf(raw jsontext.Value) ([]jsontext.Value, bool) {
+	if raw.Kind() != '[' {
+		return nil, false
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient...)
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, false
+	}
+	list := []jsontext.Value{}
+	for dec.PeekKind() != ']' {
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, value.Clone())
+	}
+	return list, true
+}
+
+// textOf is the string a JSON text stands for, false when it is none.
+func textOf(raw jsontext.Value) (string, bool) {
+	if raw.Kind() != '"' {
+		return "", false
+	}
+	text, err := jsontext.AppendUnquote(nil, []byte(raw))
+	return string(text), err == nil
+}
+
+func quote(s string) jsontext.Value {
+	text, err := jsontext.AppendQuote(nil, s)
+	if err != nil {
+		return jsontext.Value(`""`) // only for text that is no Unicode, which was refused before
+	}
+	return text
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func child(at, name string) string { return at + "/" + pointerEscapes.Replace(name) }
+
+func item(at string, i int) string { return at + "/" + strconv.Itoa(i) }
+
+// blemishes finds every duplicate name and every text that is no Unicode in JSON that is otherwise
+// well-formed, and fails with BAD_REQUEST where it is not.
+func blemishes(raw jsontext.Value) ([]models.Issue, error) {
+	type level struct {
+		at    string
+		list  bool
+		next  int // in a list
+		names map[string]bool
+		name  string // the member being read
+	}
+	var (
+		issues []models.Issue
+		stack  []*level
+	)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient...)
+	here := func() string {
+		if len(stack) == 0 {
+			return ""
+		}
+		top := stack[len(stack)-1]
+		if top.list {
+			return item(top.at, top.next)
+		}
+		return child(top.at, top.name)
+	}
+	for {
+		kind := dec.PeekKind()
+		inObject := len(stack) > 0 && !stack[len(stack)-1].list
+		isName := inObject && kind == '"' && func() bool { _, n := dec.StackIndex(dec.StackDepth()); return n%2 == 0 }()
+		switch {
+		case kind == '{' || kind == '[':
+			at := here()
+			if _, err := dec.ReadToken(); err != nil {
+				return nil, notJSON(err)
+			}
+			stack = append(stack, &level{at: at, list: kind == '[', names: map[string]bool{}})
+			continue
+		case kind == '}' || kind == ']':
+			if _, err := dec.ReadToken(); err != nil {
+				return nil, notJSON(err)
+			}
+			stack = stack[:len(stack)-1]
+		default:
+			value, err := dec.ReadValue()
+			if errors.Is(err, io.EOF) && len(stack) == 0 {
+				return issues, nil
+			}
+			if err != nil {
+				return nil, notJSON(err)
+			}
+			var sound error
+			if kind == '"' {
+				var text []byte
+				text, sound = jsontext.AppendUnquote(nil, []byte(value))
+				if isName {
+					top := stack[len(stack)-1]
+					top.name = string(text)
+					if top.names[top.name] {
+						issues = append(issues, models.Issue{Path: here(), Message: "is given twice; give each name once"})
+					}
+					top.names[top.name] = true
+				}
+			}
+			if sound != nil {
+				issues = append(issues, models.Issue{Path: here(), Message: "is not valid Unicode text; send UTF-8 without lone surrogates"})
+			}
+			if isName {
+				continue
+			}
+		}
+		if len(stack) > 0 {
+			stack[len(stack)-1].next++
+		} else if rest := bytes.TrimSpace(raw[dec.InputOffset():]); len(rest) > 0 {
+			return nil, notJSON(errors.New("more than one value"))
+		}
+	}
+}
+
+func notJSON(cause error) error {
+	return models.E(models.BadRequest, "The body is not valid JSON. Send one JSON object.", nil).Because(cause)
+}

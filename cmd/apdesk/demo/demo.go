@@ -321,18 +321,18 @@ func (d *demo) play(ctx context.Context) error {
 	s := &supervisor{demo: d}
 	defer s.stop()
 
-	s.start("desk", "--database", "sqlite:"+d.database(), "serve", "--addr", d.addr, "--mcp-addr", d.mcp)
+	s.start("desk", nil, "--database", "sqlite:"+d.database(), "serve", "--addr", d.addr, "--mcp-addr", d.mcp)
 	if err := s.await(ctx, "http://"+d.addr+"/healthz"); err != nil {
 		return err
 	}
-	s.start("erp", ChildCommand, "erp", files["erp"])
+	s.start("erp", nil, ChildCommand, "erp", files["erp"])
 	if err := s.await(ctx, "http://"+d.erpAddr+"/"); err != nil {
 		return err
 	}
 	d.welcome()
-	worked := s.start("agent", ChildCommand, "agent", files["agent"])
+	worked := s.start("agent", d.worked, ChildCommand, "agent", files["agent"])
 	if d.opt.Fast {
-		s.start("people", ChildCommand, "people", files["people"])
+		s.start("people", nil, ChildCommand, "people", files["people"])
 	}
 	if !d.opt.Fast {
 		select {
@@ -384,6 +384,20 @@ func (d *demo) writeOptions() (map[string]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// worked says whether the agent has brought every invoice to an end.
+func (d *demo) worked() bool {
+	works, err := agent.Load(d.agentDir())
+	if err != nil {
+		return false
+	}
+	for _, doc := range d.set.Inbox {
+		if w := works[doc.Key]; w == nil || w.End == "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *demo) agentDir() string { return filepath.Join(d.dir, "agent") }

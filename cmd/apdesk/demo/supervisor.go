@@ -25,14 +25,15 @@ type supervisor struct {
 
 type child struct {
 	name string
+	done func() bool
 	cmd  *exec.Cmd // the running process, under the supervisor's mutex
 	gone chan struct{}
 }
 
-// start runs a part and runs it again whenever it dies. The channel is closed
-// once the part has ended by itself without error.
-func (s *supervisor) start(name string, args ...string) <-chan struct{} {
-	c := &child{name: name, gone: make(chan struct{})}
+// start runs a part and runs it again whenever it ends, however it ended, unless
+// it has nothing left to do (nil: it always has). The channel is closed then.
+func (s *supervisor) start(name string, done func() bool, args ...string) <-chan struct{} {
+	c := &child{name: name, done: done, gone: make(chan struct{})}
 	s.mu.Lock()
 	s.children = append(s.children, c)
 	s.mu.Unlock()
@@ -66,7 +67,7 @@ func (s *supervisor) keep(c *child, args []string, finished chan<- struct{}) {
 		if stopping {
 			return
 		}
-		if err == nil {
+		if err == nil && c.done != nil && c.done() {
 			close(finished)
 			return
 		}
@@ -77,7 +78,7 @@ func (s *supervisor) keep(c *child, args []string, finished chan<- struct{}) {
 			s.fail(fmt.Errorf("demo: %s keeps failing: %w; see %s", c.name, err, s.logName(c.name)))
 			return
 		}
-		s.demo.say("demo   %s ended (%v); starting it again", c.name, err)
+		s.demo.say("demo   %s ended (%s); starting it again", c.name, cmd.ProcessState)
 		time.Sleep(time.Duration(quick) * 100 * time.Millisecond)
 	}
 }

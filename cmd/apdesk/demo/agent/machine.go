@@ -170,7 +170,8 @@ func (a *Agent) runMatch(ctx context.Context, w *Work) error {
 		return fmt.Errorf("agent: run_three_way_match: %w", err)
 	}
 	if m.Information == nil {
-		w.End, w.Why = EndReleased, "matched; the payment run takes it"
+		a.say(w, "run_three_way_match", "matched", "")
+		w.End, w.Why = EndReleased, "the payment run takes it"
 		w.did("matched, released")
 		return nil
 	}
@@ -267,7 +268,9 @@ func (a *Agent) ask(ctx context.Context, w *Work, tool string, args map[string]a
 	}
 	w.Calls = append(w.Calls, next)
 	if refused == nil {
-		a.say(w, tool, "ok", "")
+		if tool != "run_three_way_match" { // which says itself how it came out
+			a.say(w, tool, "ok", "")
+		}
 		return raw, true, nil
 	}
 	a.follow(ctx, w, step, tool, args, refused)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -50,8 +51,8 @@ type decidedCase struct {
 	} `json:"resolution"`
 }
 
-// sync carries out decisions not carried out yet and says whether there were any.
-func (o *office) sync(ctx context.Context) (changed bool, err error) {
+// sync carries out decisions that were not carried out yet.
+func (o *office) sync(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -61,11 +62,11 @@ func (o *office) sync(ctx context.Context) (changed bool, err error) {
 		for {
 			path := "/api/v1/cases?status=resolved&limit=200"
 			if cursor != "" {
-				path += "&cursor=" + cursor
+				path += "&cursor=" + url.QueryEscape(cursor)
 			}
 			raw, err := o.desk.call(ctx, http.MethodGet, path, ws, "", nil)
 			if err != nil {
-				return changed, fmt.Errorf("office: %w", err)
+				return fmt.Errorf("office: %w", err)
 			}
 			var page struct {
 				Items []struct {
@@ -74,7 +75,7 @@ func (o *office) sync(ctx context.Context) (changed bool, err error) {
 				NextCursor *string `json:"next_cursor"`
 			}
 			if err := json.Unmarshal(raw, &page); err != nil {
-				return changed, fmt.Errorf("office: %w", err)
+				return fmt.Errorf("office: %w", err)
 			}
 			for _, item := range page.Items {
 				var done bool
@@ -82,13 +83,13 @@ func (o *office) sync(ctx context.Context) (changed bool, err error) {
 				if done {
 					continue
 				}
-				raw, err := o.desk.call(ctx, http.MethodGet, "/api/v1/cases/"+item.CaseID, ws, "", nil)
+				raw, err := o.desk.call(ctx, http.MethodGet, "/api/v1/cases/"+url.PathEscape(item.CaseID), ws, "", nil)
 				if err != nil {
-					return changed, fmt.Errorf("office: %w", err)
+					return fmt.Errorf("office: %w", err)
 				}
 				var c decidedCase
 				if err := json.Unmarshal(raw, &c); err != nil {
-					return changed, fmt.Errorf("office: %w", err)
+					return fmt.Errorf("office: %w", err)
 				}
 				if c.Resolution == nil {
 					continue
@@ -98,9 +99,8 @@ func (o *office) sync(ctx context.Context) (changed bool, err error) {
 					carryOut(b, ws, c)
 					return nil
 				}); err != nil {
-					return changed, err
+					return err
 				}
-				changed = true
 			}
 			if page.NextCursor == nil || *page.NextCursor == "" {
 				break
@@ -108,7 +108,7 @@ func (o *office) sync(ctx context.Context) (changed bool, err error) {
 			cursor = *page.NextCursor
 		}
 	}
-	return changed, nil
+	return nil
 }
 
 // carryOut changes the books as the decision says. Only invoices that are still
@@ -221,7 +221,7 @@ func (o *office) keep(ctx context.Context, every time.Duration, warn func(error)
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if _, err := o.sync(ctx); err != nil && ctx.Err() == nil {
+			if err := o.sync(ctx); err != nil && ctx.Err() == nil {
 				warn(err)
 			}
 		}

@@ -147,8 +147,7 @@ func (s *Server) Background(ctx context.Context) {
 
 // SyncOffice carries out at once what people have decided so far.
 func (s *Server) SyncOffice(ctx context.Context) error {
-	_, err := s.office.sync(ctx)
-	return err
+	return s.office.sync(ctx)
 }
 
 // State sums up the books.

@@ -104,8 +104,10 @@ func read[A any](s *Server, server *mcp.Server, name, description string, run fu
 			if refused == nil {
 				return out, nil
 			}
-			// Perhaps a person has just said at the desk that it was put right.
-			if changed, err := s.office.sync(ctx); err != nil || !changed {
+			// Perhaps a person has just said at the desk that it was put right. Looking
+			// again does no harm when not, and the office may have acted meanwhile.
+			if err := s.office.sync(ctx); err != nil {
+				s.log.Warn("office", "error", err)
 				return nil, refused
 			}
 			return run(ctx, runID, in)

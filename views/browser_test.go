@@ -1,0 +1,269 @@
+package views_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/launcher"
+	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/apdesk/apdesk/static"
+	"github.com/apdesk/apdesk/views"
+)
+
+// desk serves pages, assets and one event stream the way web does.
+type desk struct {
+	*httptest.Server
+	events chan string
+
+	mu    sync.Mutex
+	page  templ.Component
+	posts []string
+}
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
+
+func openDesk(t *testing.T, page templ.Component) *desk {
+	t.Helper()
+	d := &desk{events: make(chan string), page: page}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+static.Prefix, func(w http.ResponseWriter, r *http.Request) {
+		a, ok := static.File(strings.TrimPrefix(r.URL.Path, static.Prefix))
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", a.Type)
+		_, _ = w.Write(a.Body)
+	})
+	mux.HandleFunc("GET /live", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case e := <-d.events:
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", e)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		d.mu.Lock()
+		d.posts = append(d.posts, r.PostForm.Encode())
+		d.mu.Unlock()
+		<-r.Context().Done() // answered never: the person waits and clicks again
+	})
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		page := d.page
+		d.mu.Unlock()
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", policy)
+		var body bytes.Buffer
+		if err := page.Render(context.Background(), &body); err != nil {
+			t.Error(err)
+		}
+		_, _ = body.WriteTo(w) // the browser may have gone
+	})
+	d.Server = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		d.CloseClientConnections()
+		d.Close()
+	})
+	return d
+}
+
+func (d *desk) show(page templ.Component) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.page = page
+}
+
+func (d *desk) posted() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.posts...)
+}
+
+// browse starts a browser; without one the test is skipped.
+func browse(t *testing.T) *rod.Browser {
+	t.Helper()
+	bin, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium here")
+	}
+	l := launcher.New().Bin(bin).Leakless(false).Headless(true).NoSandbox(true).UserDataDir(t.TempDir()).
+		Set("disable-gpu").Set("disable-quic").Set("no-first-run").Set("disable-background-networking").
+		Set("disable-component-update").Set("disable-sync")
+	url, err := l.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := rod.New().ControlURL(url)
+	if err := b.Connect(); err != nil {
+		l.Kill()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = b.Close()
+		l.Kill()
+		l.Cleanup()
+	})
+	return b
+}
+
+func open(t *testing.T, b *rod.Browser, url string, width int) *rod.Page {
+	t.Helper()
+	p := b.MustPage("").Timeout(30 * time.Second)
+	t.Cleanup(func() { _ = p.Close() })
+	p.MustSetViewport(width, 900, 1, false)
+	p.MustNavigate(url).MustWaitLoad()
+	return p
+}
+
+func TestInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	b := browse(t)
+
+	t.Run("only the chosen exit shows and sends its fields", func(t *testing.T) {
+		d := openDesk(t, views.Case(sampleCase()))
+		p := open(t, b, d.URL+"/cases/case_01k6v8a", 1280)
+		po, until := p.MustElement(`[name="input.po_id"]`), p.MustElement(`[name="input.until"]`)
+		if po.MustVisible() || until.MustVisible() {
+			t.Error("fields are shown before an exit was chosen")
+		}
+		p.MustElement(`[data-testid="exit-use_other_po"]`).MustClick()
+		if !po.MustVisible() || until.MustVisible() {
+			t.Error("choosing an exit does not show its fields alone")
+		}
+		if !po.MustProperty("required").Bool() || until.MustProperty("required").Bool() {
+			t.Error("the browser insists on the wrong fields")
+		}
+		po.MustInput("4500018901")
+		p.MustElement(`[name="reason"]`).MustInput("follow-up order")
+		p.MustEval(`() => { const b = document.querySelector("[data-testid=decide]"); b.click(); b.click(); b.click(); }`)
+		waitFor(t, func() bool { return len(d.posted()) > 0 })
+		if got := d.posted(); len(got) != 1 || got[0] != "csrf_token=csrf-sample&exit=use_other_po&input.po_id=4500018901&reason=follow-up+order&version=3" {
+			t.Errorf("sent %q", got)
+		}
+	})
+
+	t.Run("a pressed button sends its own value", func(t *testing.T) {
+		d := openDesk(t, views.Approval(sampleApproval()))
+		p := open(t, b, d.URL+"/approvals/areq_01k6va1", 380)
+		p.MustEval(`() => { const b = document.querySelector("[data-testid=reject]"); b.click(); b.click(); }`)
+		waitFor(t, func() bool { return len(d.posted()) > 0 })
+		if got := d.posted(); len(got) != 1 || got[0] != "csrf_token=csrf-sample&decision=reject&reason=&version=1" {
+			t.Errorf("sent %q", got)
+		}
+	})
+
+	t.Run("a list refreshes by itself", func(t *testing.T) {
+		d := openDesk(t, views.Queue(sampleEmptyQueue()))
+		p := open(t, b, d.URL+"/queues/procurement", 1280)
+		p.MustElement(`[data-testid="empty"]`)
+		d.show(views.Queue(sampleQueue()))
+		d.events <- "changed"
+		p.MustElement(`[data-testid="case-row"]`)
+		p.MustWait(`() => document.title === "Procurement (4) · apdesk"`)
+		if p.MustElement("[data-live-bar]").MustVisible() {
+			t.Error("the page asks to be refreshed although it is fresh")
+		}
+	})
+
+	t.Run("what a person is typing is never replaced", func(t *testing.T) {
+		d := openDesk(t, views.Case(sampleCase()))
+		p := open(t, b, d.URL+"/cases/case_01k6v8a", 1280)
+		p.MustElement(`[data-testid="exit-use_other_po"]`).MustClick()
+		p.MustElement(`[name="input.po_id"]`).MustInput("45000")
+		p.MustEval(`() => document.activeElement.blur()`)
+		d.show(views.Case(lateCase()))
+		d.events <- "changed"
+		p.MustElementR(`[data-testid="case-status"]`, "resolved")
+		p.MustWait(`() => !document.querySelector("[data-live-bar]").hidden`)
+		if got := p.MustElement(`[name="input.po_id"]`).MustProperty("value").String(); got != "45000" {
+			t.Errorf("the typed text became %q", got)
+		}
+		if v := p.MustElement(`[data-testid="decision-form"] [name="version"]`).MustProperty("value").String(); v != "3" {
+			t.Errorf("the open form took version %q without its reader having seen what changed", v)
+		}
+	})
+
+	t.Run("an open fold stays open when its region is replaced", func(t *testing.T) {
+		d := openDesk(t, views.Case(sampleCase()))
+		p := open(t, b, d.URL+"/cases/case_01k6v8a", 1280)
+		p.MustEval(`() => { document.querySelector(".handover details").open = true; }`)
+		next := sampleCase()
+		next.Handovers[0].Explanation = "Another explanation."
+		d.show(views.Case(next))
+		d.events <- "changed"
+		p.MustElementR(`[data-testid="agent-words"]`, "Another explanation")
+		if !p.MustEval(`() => document.querySelector(".handover details").open`).Bool() {
+			t.Error("the fold fell shut")
+		}
+	})
+
+	t.Run("no page is wider than the screen and the policy blocks nothing", func(t *testing.T) {
+		d := openDesk(t, views.Login(sampleLogin()))
+		p := open(t, b, d.URL+"/", 1280)
+		var mu sync.Mutex
+		var complaints []string
+		go p.EachEvent(func(e *proto.LogEntryAdded) {
+			mu.Lock()
+			defer mu.Unlock()
+			complaints = append(complaints, e.Entry.Text)
+		})()
+		_ = proto.LogEnable{}.Call(p)
+		for name, page := range gallery() {
+			d.show(page)
+			p.MustNavigate(d.URL + "/" + name).MustWaitLoad()
+			for _, width := range []int{320, 380, 768, 1280, 1920} {
+				p.MustSetViewport(width, 900, 1, false)
+				if got := p.MustEval(`() => document.documentElement.scrollWidth`).Int(); got > width {
+					t.Errorf("%s is %d px wide on a screen of %d", name, got, width)
+				}
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range complaints {
+			t.Errorf("the browser says: %s", c)
+		}
+	})
+}
+
+// waitFor gives the browser time to act; it asks again until the test ends.
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx := t.Context()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			t.Fatal("nothing was sent")
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -68,7 +68,7 @@ func New(endpoint, token, name string) *Client {
 // is nil. The error is a *jsonrpc.Error when the server refused the request
 // itself, or the context's.
 func (c *Client) Call(ctx context.Context, tool string, arguments any, meta map[string]any) (json.RawMessage, *NamedError, error) {
-	for {
+	for spoilt := 0; ; {
 		res, err := c.once(ctx, tool, arguments, meta)
 		if err == nil {
 			return read(tool, res)
@@ -80,7 +80,11 @@ func (c *Client) Call(ctx context.Context, tool string, arguments any, meta map[
 		if errors.As(err, &refused) && refused.Code != jsonrpc.CodeInternalError && refused.Code != 0 {
 			return nil, nil, fmt.Errorf("%s: %w", tool, refused)
 		}
-		// The session is spoilt: a new one, the same call.
+		// The session is spoilt: a new one, the same call. Weather is waited out
+		// below, so this cannot go on for long unless the server means it.
+		if spoilt++; spoilt == maxSpoilt {
+			return nil, nil, fmt.Errorf("%s: %w", tool, err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
@@ -88,6 +92,8 @@ func (c *Client) Call(ctx context.Context, tool string, arguments any, meta map[
 		}
 	}
 }
+
+const maxSpoilt = 10
 
 // Close ends the session.
 func (c *Client) Close() {

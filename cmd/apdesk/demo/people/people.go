@@ -186,7 +186,10 @@ func (w *worker) decideCase(ctx context.Context, r row) error {
 		}
 		values := hidden(form)
 		exit := d.Exit
-		if d.Ask != "" && page.Find(`[data-testid="agent-answer"]`).Length() == 0 && !strings.Contains(page.Text(), "Its answer") {
+		if d.Ask != "" && !answered(page) {
+			if form.Find(`input[name="exit"][value="`+askExit+`"]`).Length() == 0 {
+				return nil // asked already; the agent has not answered
+			}
 			exit = askExit
 			values.Set("input.question", d.Ask)
 		} else {
@@ -229,6 +232,11 @@ func (w *worker) vote(ctx context.Context, r row) error {
 		return nil
 	}
 	return nil
+}
+
+// answered says whether the agent has replied to a question on this case.
+func answered(page *goquery.Document) bool {
+	return page.Find("h3").FilterFunction(func(_ int, s *goquery.Selection) bool { return text(s) == "Its answer" }).Length() > 0
 }
 
 // askExit is the exit that asks the agent something.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -10,6 +11,7 @@ import (
 type Service struct {
 	store     *models.Store
 	approvals Approvals
+	zones     sync.Map // time zones by name, which never change while we run
 }
 
 // Approvals is what case decisions need of approval requests. Every method works in the caller's

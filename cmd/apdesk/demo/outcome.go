@@ -92,15 +92,11 @@ func WriteTable(out io.Writer, lines []Line) {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "INVOICE\tOUTCOME\tDECIDED BY\tWHAT THE AGENT DID\tIN THE ERP\tCALLS\tRETRIES\tHANDOVERS\t")
 	for _, l := range lines {
-		status := l.Status
-		if l.Document != "" {
-			status += " " + l.Document
-		}
 		mark := ""
 		if l.Wrong != "" {
 			mark = "WRONG: " + l.Wrong
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", l.Invoice, l.Outcome, dash(l.Decided), l.Did, status, l.Calls, l.Retries, l.Handovers, mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", l.Invoice, l.Outcome, dash(l.Decided), l.Did, l.Status, l.Calls, l.Retries, l.Handovers, mark)
 	}
 	_ = t.Flush()
 }

@@ -79,7 +79,7 @@ func (a *Agent) handOver(ctx context.Context, w *Work) error {
 	w.CaseID, w.CaseCode = out.CaseID, out.Code
 	w.Seen, w.Evidence = nil, nil
 	w.Handovers++
-	w.did("handed over %s to %s", or(out.Code, w.Reason), or(out.Queue, "a person"))
+	w.did("handed over to %s", or(out.Queue, "a person"))
 	w.Step = stepCase
 	a.say(w, via, "in queue "+out.Queue, "waiting for a person")
 	return nil
@@ -159,7 +159,7 @@ func (w *Work) obey(exit string, in Instruction) {
 			input[k] = s
 		}
 	}
-	w.did("%s", strings.TrimSpace(in.Kind+" "+exit))
+	w.did("%s", strings.TrimPrefix(exit+": "+in.Kind, ": "))
 	switch in.Kind {
 	case "stop":
 		w.End, w.Why = EndStopped, or(exit, "told to stop")
@@ -290,7 +290,7 @@ func (a *Agent) askApproval(ctx context.Context, w *Work) error {
 	}
 	w.RequestID, w.Step = out.RequestID, stepApproval
 	w.Seen, w.Evidence = nil, nil
-	w.did("asked for approval of %s", w.Write.Tool)
+	w.did("asked to %s", map[string]string{toolPost: "post", toolNotify: "notify"}[w.Write.Tool])
 	a.say(w, "request_approval", out.Status, "waiting for an approver")
 	return nil
 }
@@ -322,11 +322,11 @@ func (a *Agent) awaitApproval(ctx context.Context, w *Work) error {
 	case "approved":
 		w.decidedBy(who...)
 		w.ApprovalID, w.Step = out.ApprovalID, stepWrite
-		w.did("approved by %s", strings.Join(who, " and "))
+		w.did("approved")
 		a.say(w, "get_approval", "approved"+by(strings.Join(who, " and ")), w.Write.Tool)
 	case "rejected":
 		w.decidedBy(who...)
-		w.did("rejected by %s", strings.Join(who, " and "))
+		w.did("rejected")
 		switch {
 		case out.Instruction != nil && out.Instruction.Kind == "retry_with":
 			w.FailedStep = stepAsk
@@ -375,7 +375,7 @@ func (a *Agent) hold(ctx context.Context, w *Work) error {
 		return fmt.Errorf("agent: hold_and_recheck: %w", err)
 	}
 	w.HoldID, w.NextCheck, w.Step = out.HoldID, a.nextCheck(), stepRecheck
-	w.did("held, to be checked again")
+	w.did("held")
 	a.say(w, "hold_and_recheck", out.Status, "check again")
 	return nil
 }
@@ -432,7 +432,7 @@ func (a *Agent) reportRecheck(ctx context.Context, w *Work) error {
 		return fmt.Errorf("agent: report_recheck: %w", err)
 	}
 	a.say(w, "report_recheck", w.Recheck, out.Status)
-	w.did("checked again: %s", strings.ReplaceAll(w.Recheck, "_", " "))
+	w.did("%s", strings.ReplaceAll(w.Recheck, "_", " "))
 	available := w.Recheck == "available"
 	w.Recheck = ""
 	switch {

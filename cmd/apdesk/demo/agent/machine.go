@@ -172,7 +172,7 @@ func (a *Agent) runMatch(ctx context.Context, w *Work) error {
 	if m.Information == nil {
 		a.say(w, "run_three_way_match", "matched", "")
 		w.End, w.Why = EndReleased, "the payment run takes it"
-		w.did("matched, released")
+		w.did("released")
 		return nil
 	}
 	w.met(m.Information.Code)
@@ -232,7 +232,7 @@ func (a *Agent) tryWrite(ctx context.Context, w *Work) error {
 		return fmt.Errorf("agent: %s: %w", w.Write.Tool, err)
 	}
 	w.Document, w.End, w.Why = out.DocumentNumber, EndWritten, w.Write.Tool+" ran as approved, document "+out.DocumentNumber
-	w.did("%s %s", w.Write.Tool, out.DocumentNumber)
+	w.did("%s %s", map[string]string{toolPost: "posted", toolNotify: "notified supplier"}[w.Write.Tool], out.DocumentNumber)
 	return nil
 }
 
@@ -311,7 +311,7 @@ func (a *Agent) follow(ctx context.Context, w *Work, step, tool string, args map
 			w.Corrected = append(w.Corrected, tool)
 			w.Retries++
 			w.Step = step
-			w.did("corrected the input of %s", tool)
+			w.did("corrected an id")
 			return
 		}
 		w.Reason = "named_error"

@@ -488,3 +488,18 @@ func TestLongTextIsNeverCut(t *testing.T) {
 	p.Handovers[0].Explanation = ui.Foreign(long)
 	mustSay(t, testID(render(t, views.Case(p)), "agent-words"), "THE LAST WORD")
 }
+
+func TestEveryStatusHasItsOwnWords(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for _, status := range []int{400, 403, 404, 405, 409, 413, 422, 429, 500, 503} {
+		p := views.ProblemWords(status)
+		if p.Heading == "" || p.Text == "" || p.URL == "" {
+			t.Errorf("%d says %+v", status, p)
+		}
+		if other, ok := seen[p.Heading]; ok {
+			t.Errorf("%d and %d say the same", status, other)
+		}
+		seen[p.Heading] = status
+	}
+}

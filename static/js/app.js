@@ -140,7 +140,9 @@
     const next = document.importNode(fresh, true);
     const folds = all(next, "details");
     if (folds.length === open.length) folds.forEach((d, i) => { d.open = d.open || open[i]; });
+    const along = region.scrollLeft;
     region.replaceWith(next);
+    next.scrollLeft = along;
     enhance(next);
   };
 
@@ -157,7 +159,7 @@
       const now = signature(next);
       if (now === seen.get(name)) continue;
       if (inUse(region)) {
-        untouched = false;
+        if (name !== "nav") untouched = false; // counts alone are no news
         continue;
       }
       put(region, next);
@@ -225,6 +227,13 @@
   enhance(document);
   refreshTimes();
   setInterval(refreshTimes, 20000);
+
+  // On a narrow screen the way around is a strip: show where the reader is.
+  const here = document.querySelector(".nav [aria-current]");
+  if (here) {
+    const strip = here.closest(".nav");
+    strip.scrollLeft += here.getBoundingClientRect().right - strip.getBoundingClientRect().right + 16;
+  }
 
   const summary = document.querySelector("[data-testid=error-summary]");
   if (summary) summary.focus();

@@ -70,6 +70,9 @@ type RedeemInput struct {
 	ApprovalID     string
 	Call           models.Call
 	IdempotencyKey string
+	// Reachable are the ids of all workspaces the caller reaches (models.Identity.Reachable). An
+	// approval of one of them is told apart from an unknown one.
+	Reachable []string
 }
 
 // RedeemResult proves to the ERP who approved.

@@ -1,0 +1,230 @@
+package approvals
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// Wanted is what the matrix is asked about: one write, its values already bound to the call.
+type Wanted struct {
+	Tool         string
+	DocumentType string
+	Supplier     string
+	CostCentre   string
+	Amount       models.Money
+	// Unbound is set for a tool without a binding: nobody can check the amount it claims against the
+	// call, so the rule with the highest limit decides, not the one for a small amount.
+	Unbound bool
+}
+
+// Match finds the rule that decides about w: most dimensions named wins, then more votes, then the
+// lower limit, then the older rule. Amounts are compared without their sign and both ends are
+// included; another currency never matches. ok is false when no rule covers w.
+func Match(rules []models.Rule, w Wanted) (rule models.Rule, ok bool) {
+	var found []models.Rule
+	for _, r := range rules {
+		if misses(r, w) == "" {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return models.Rule{}, false
+	}
+	slices.SortStableFunc(found, func(a, b models.Rule) int {
+		highest := 0
+		if w.Unbound {
+			highest = compareAmounts(b.ToAmount, a.ToAmount)
+		}
+		return cmp.Or(highest, cmp.Compare(dimensions(b), dimensions(a)), cmp.Compare(b.Required, a.Required),
+			compareAmounts(a.ToAmount, b.ToAmount), a.FirstAt.Compare(b.FirstAt.Time), cmp.Compare(a.ID, b.ID))
+	})
+	return found[0], true
+}
+
+// misses says in words why a rule does not cover w, "" when it does.
+func misses(r models.Rule, w Wanted) string {
+	for _, d := range []struct{ what, rule, wanted string }{
+		{"tool", r.Tool, w.Tool}, {"document type", r.DocumentType, w.DocumentType},
+		{"supplier", r.Supplier, w.Supplier}, {"cost centre", r.CostCentre, w.CostCentre},
+	} {
+		if d.rule != "" && d.rule != d.wanted {
+			return fmt.Sprintf("it is for %s %s only", d.what, d.rule)
+		}
+	}
+	if r.Currency != w.Amount.Currency() {
+		return fmt.Sprintf("it is for %s, and amounts are never converted", r.Currency)
+	}
+	if amount := w.Amount.Abs().Text(); compareAmounts(amount, r.ToAmount) > 0 {
+		return fmt.Sprintf("it ends at %s", formatAmount(r.ToAmount, r.Currency))
+	} else if !w.Unbound && compareAmounts(amount, r.FromAmount) < 0 {
+		return fmt.Sprintf("it begins at %s", formatAmount(r.FromAmount, r.Currency))
+	}
+	return ""
+}
+
+func dimensions(r models.Rule) int {
+	n := 0
+	for _, named := range []string{r.Tool, r.DocumentType, r.Supplier, r.CostCentre} {
+		if named != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// compareAmounts compares two plain decimals exactly.
+func compareAmounts(a, b string) int {
+	x, okX := decimalOf(a)
+	y, okY := decimalOf(b)
+	if !okX || !okY {
+		return cmp.Compare(a, b) // unreachable: amounts are checked before they are kept
+	}
+	return x.compare(y)
+}
+
+func (d decimal) compare(o decimal) int {
+	switch {
+	case d == o:
+		return 0
+	case d.digits == "":
+		return pick(o.negative, 1, -1)
+	case o.digits == "":
+		return pick(d.negative, -1, 1)
+	case d.negative != o.negative:
+		return pick(d.negative, -1, 1)
+	}
+	magnitude := cmp.Or(cmp.Compare(d.exponent+int64(len(d.digits)), o.exponent+int64(len(o.digits))), cmp.Compare(d.digits, o.digits))
+	return pick(d.negative, -magnitude, magnitude)
+}
+
+func pick(yes bool, a, b int) int {
+	if yes {
+		return a
+	}
+	return b
+}
+
+// LimitOf is the highest amount a member may approve with a tool, document type and currency: the
+// highest end of the rules that name them or their role. ok is false when no rule does.
+func LimitOf(rules []models.Rule, m models.Member, tool, documentType, currency string) (limit string, rule models.Rule, ok bool) {
+	for _, r := range rules {
+		if r.Currency != currency || (r.Tool != "" && r.Tool != tool) || (r.DocumentType != "" && r.DocumentType != documentType) || !grants(r, m) {
+			continue
+		}
+		if !ok || compareAmounts(r.ToAmount, limit) > 0 {
+			limit, rule, ok = r.ToAmount, r, true
+		}
+	}
+	return limit, rule, ok
+}
+
+// grants says whether a rule names the member or their role.
+func grants(r models.Rule, m models.Member) bool {
+	return (r.Role != "" && m.Has(r.Role)) || slices.Contains(peopleOf(r), m.User.ID)
+}
+
+func peopleOf(r models.Rule) []string {
+	var ids []string
+	if r.People != "" && json.Unmarshal([]byte(r.People), &ids) != nil {
+		return nil // unreachable: the desk writes this list itself
+	}
+	return ids
+}
+
+// RuleCopy is the rule as it was when it routed a request. Later edits of the matrix do not reach it.
+type RuleCopy struct {
+	ID           string      `json:"id"`
+	Version      int64       `json:"version"`
+	Tool         string      `json:"tool,omitempty"`
+	DocumentType string      `json:"document_type,omitempty"`
+	Supplier     string      `json:"supplier,omitempty"`
+	CostCentre   string      `json:"cost_centre,omitempty"`
+	Currency     string      `json:"currency"`
+	From         string      `json:"from"`
+	To           string      `json:"to"`
+	Role         models.Role `json:"role,omitempty"`
+	People       []string    `json:"people,omitempty"` // user ids
+	Required     int         `json:"required"`
+	ValidSeconds int64       `json:"valid_seconds"`
+	AuthorID     string      `json:"author_id,omitempty"` // empty: the operator
+	AuthorName   string      `json:"author_name"`
+	CreatedAt    models.Time `json:"created_at"`
+}
+
+func copyOf(r models.Rule) *RuleCopy {
+	c := RuleCopy{ID: r.ID, Version: r.Version, Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.Supplier, CostCentre: r.CostCentre,
+		Currency: r.Currency, From: r.FromAmount, To: r.ToAmount, Role: r.Role, People: peopleOf(r), Required: r.Required,
+		ValidSeconds: r.ValidSeconds, AuthorName: r.AuthorName, CreatedAt: r.CreatedAt}
+	if r.AuthorID != nil {
+		c.AuthorID = *r.AuthorID
+	}
+	return &c
+}
+
+// Routing is how a request found its deciders: by the matrix, by a person named for this item only,
+// or both. The request keeps it.
+type Routing struct {
+	Rule *RuleCopy `json:"rule,omitempty"`
+	// Named is the rule that gives the named person their limit.
+	Named *RuleCopy `json:"named,omitempty"`
+}
+
+// Authority is the rule that counts for votes and the grant: the matrix's, else the named person's.
+func (r Routing) Authority() *RuleCopy {
+	if r.Rule != nil {
+		return r.Rule
+	}
+	return r.Named
+}
+
+// Required is how many different people must say yes. A person named where no rule matched decides
+// alone; where a rule matched its number stands.
+func (r Routing) Required() int {
+	if r.Rule != nil {
+		return r.Rule.Required
+	}
+	return 1
+}
+
+// Text says in words what the rule covers and who decides under it.
+func (c RuleCopy) Text(names map[string]string) string {
+	parts := []string{c.Who(names), fmt.Sprintf("%s to %s", formatAmount(c.From, c.Currency), formatAmount(c.To, c.Currency))}
+	for _, d := range []struct{ what, value string }{{"tool", c.Tool}, {"document type", c.DocumentType}, {"supplier", c.Supplier}, {"cost centre", c.CostCentre}} {
+		if d.value != "" {
+			parts = append(parts, d.what+" "+d.value)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Who names the role or the people of the rule.
+func (c RuleCopy) Who(names map[string]string) string {
+	if c.Role != "" {
+		return c.Role.Title()
+	}
+	list := make([]string, len(c.People))
+	for i, id := range c.People {
+		list[i] = names[id]
+		if list[i] == "" {
+			list[i] = id
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Valid is how long an approval under the rule lives.
+func (c RuleCopy) Valid() time.Duration { return time.Duration(c.ValidSeconds) * time.Second }
+
+func formatAmount(amount, currency string) string {
+	m, err := models.ParseMoney(amount, currency)
+	if err != nil {
+		return currency + " " + amount
+	}
+	return m.Format()
+}

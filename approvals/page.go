@@ -1,0 +1,248 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// RequestPage is everything a person needs to judge one request. No approval id stands in it.
+type RequestPage struct {
+	Request   models.ApprovalRequest
+	Status    models.RequestStatus // of now, where Request.Status may not yet say expired
+	Amount    models.Money
+	Invoice   json.RawMessage
+	Arguments json.RawMessage // canonical: what the digest covers
+	Evidence  []json.RawMessage
+	Binding   []BoundValue // how the claims stand in the call
+	IsBound   bool         // the workspace knows where the values stand in this tool's arguments
+
+	Asked    []models.User // every account that asked, the first one first
+	OnBehalf []models.User // who answers for them, or made their token
+
+	Routing  Routing
+	RuleText string // the rule in words, empty when none
+	Named    string // name of a person named for this item only
+	NamedBy  string
+	Unrouted string  // why nobody can decide it
+	Tried    []Tried // for an unrouted request, every rule and why it does not help
+
+	Deciders []Decider
+	Votes    []models.Vote
+	Tally    Tally
+	CanVote  bool
+	WhyNot   string // why the reader cannot decide; empty when they can, or when it is decided
+
+	Earlier     *EarlierRun   // the same call was carried out before: an approval needs a second step
+	Correctable []Correctable // arguments a person may change when sending the call back
+	Instruction *models.Instruction
+	Grant       *Grant
+	CanRevoke   bool
+	Timeline    []models.AuditEvent
+}
+
+// Decider is one person whom the routing names.
+type Decider struct {
+	Name string
+	Role models.Role
+	May  bool
+	Why  string // why not, in words
+	You  bool
+}
+
+// Grant is the approval that came of a request.
+type Grant struct {
+	MaskedID       string
+	Status         models.ApprovalStatus
+	GrantedAt      models.Time
+	ExpiresAt      models.Time
+	RedeemedAt     models.Time
+	RedeemedBy     string
+	RevokedAt      models.Time
+	RevokedBy      string
+	RevokeReason   string
+	Report         ReportStatus // empty while nothing was reported
+	DocumentNumber string
+	Message        string
+	ReportedAt     models.Time
+}
+
+// Page reads a request for the people of its workspace, with who may decide it and why the reader may
+// not.
+func (s *Service) Page(ctx context.Context, by models.Principal, requestID string) (RequestPage, error) {
+	if err := mayRead(by); err != nil {
+		return RequestPage{}, err
+	}
+	if err := s.review(ctx, by, requestID); err != nil {
+		return RequestPage{}, err
+	}
+	var page RequestPage
+	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		r, err := findRequest(tx, requestID)
+		if err != nil {
+			return err
+		}
+		page, err = pageOf(tx, r)
+		return err
+	})
+	return page, err
+}
+
+func pageOf(tx *models.Tx, r models.ApprovalRequest) (RequestPage, error) {
+	p := RequestPage{Request: r, Status: statusAt(r, tx.Now), Invoice: json.RawMessage(r.Invoice), Arguments: json.RawMessage(r.Arguments)}
+	if err := json.Unmarshal([]byte(r.Evidence), &p.Evidence); err != nil {
+		return p, fmt.Errorf("approvals: evidence of %s: %w", r.ID, err)
+	}
+	if r.Instruction != nil {
+		if err := json.Unmarshal([]byte(*r.Instruction), &p.Instruction); err != nil {
+			return p, fmt.Errorf("approvals: instruction of %s: %w", r.ID, err)
+		}
+	}
+	facts, members, tally, err := count(tx, r)
+	if err != nil {
+		return p, err
+	}
+	p.Routing, p.Votes, p.Tally = facts.Routing, facts.Votes, tally
+	for _, step := range []func(*models.Tx, *RequestPage, Facts, []models.Member) error{
+		fillCall, fillPeople, fillRouting, fillDecision, fillGrant, fillTimeline,
+	} {
+		if err := step(tx, &p, facts, members); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func fillCall(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
+	bindings, err := tx.Bindings()
+	if err != nil {
+		return fmt.Errorf("approvals: read bindings: %w", err)
+	}
+	binding, isBound := bindings[p.Request.Tool]
+	p.IsBound = isBound
+	if p.Amount, err = models.ParseMoney(p.Request.Amount, p.Request.Currency); err != nil {
+		return fmt.Errorf("approvals: amount of %s: %w", p.Request.ID, err)
+	}
+	values, _, err := bind(binding, p.Arguments, RequestInput{Invoice: models.Invoice{ID: p.Request.InvoiceID, SupplierID: p.Request.SupplierID},
+		Amount: p.Amount, PostingDate: p.Request.PostingDate})
+	if err != nil {
+		return err
+	}
+	p.Binding = values.Values
+	if p.Correctable, _, err = correctables(p.Arguments, binding); err != nil {
+		return err
+	}
+	p.Earlier, err = earlierRun(tx, p.Request)
+	return err
+}
+
+func fillPeople(tx *models.Tx, p *RequestPage, facts Facts, _ []models.Member) error {
+	ids := []string{p.Request.AskerID, facts.NamedID, facts.NamedByID}
+	for id := range facts.Askers {
+		ids = append(ids, id)
+	}
+	var users []models.User
+	if err := tx.DB.Select("id", "kind", "email", "name", "active").Where("id IN ?", ids).Order("name, id").Find(&users).Error; err != nil {
+		return fmt.Errorf("approvals: read people: %w", err)
+	}
+	for _, u := range users {
+		switch facts.Askers[u.ID] {
+		case BarAsker:
+			if u.ID == p.Request.AskerID {
+				p.Asked = slices.Insert(p.Asked, 0, u)
+			} else {
+				p.Asked = append(p.Asked, u)
+			}
+		case BarResponsible, BarTokenMaker:
+			p.OnBehalf = append(p.OnBehalf, u)
+		}
+		if u.ID == facts.NamedID {
+			p.Named = u.Name
+		}
+		if u.ID == facts.NamedByID {
+			p.NamedBy = u.Name
+		}
+	}
+	return nil
+}
+
+func fillRouting(tx *models.Tx, p *RequestPage, facts Facts, members []models.Member) error {
+	names, err := namesOf(tx, facts.Routing.userIDs()...)
+	if err != nil {
+		return err
+	}
+	if c := facts.Routing.Authority(); c != nil {
+		p.RuleText = c.Text(names)
+	}
+	if p.Status != models.RequestUnrouted {
+		return nil
+	}
+	p.Unrouted = p.Request.Reason
+	rules, err := rulesInForce(tx)
+	if err != nil {
+		return err
+	}
+	wanted, err := wantedOf(tx, p.Request)
+	if err != nil {
+		return err
+	}
+	p.Tried, err = triedRules(tx, rules, facts, wanted, members)
+	return err
+}
+
+func fillDecision(tx *models.Tx, p *RequestPage, facts Facts, members []models.Member) error {
+	for _, d := range facts.Deciders(members) {
+		p.Deciders = append(p.Deciders, Decider{Name: d.Name, Role: d.Role, May: d.May(), Why: d.Why(), You: d.UserID == tx.By.UserID})
+	}
+	if p.Status != models.RequestPending {
+		return nil
+	}
+	if err := tx.By.NeedPerson(); err != nil {
+		p.WhyNot = "Only a person signed in to these pages can decide this."
+		return nil
+	}
+	_, err := mayVote(tx.By, facts, members)
+	if ne, refused := models.AsNamed(err); refused {
+		p.WhyNot = ne.Message
+		return nil
+	}
+	p.CanVote = err == nil
+	return err
+}
+
+func fillGrant(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
+	a, ok, err := approvalOf(tx, p.Request.ID)
+	if err != nil || !ok {
+		return err
+	}
+	g := Grant{MaskedID: models.MaskID(a.ID), Status: approvalAt(a, tx.Now), GrantedAt: a.GrantedAt, ExpiresAt: a.ExpiresAt, RedeemedAt: a.RedeemedAt,
+		RevokedAt: a.RevokedAt, RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, Report: ReportStatus(a.ReportStatus),
+		DocumentNumber: a.DocumentNumber, Message: a.ReportMessage, ReportedAt: a.ReportedAt}
+	if a.RedeemedByID != nil {
+		names, err := namesOf(tx, *a.RedeemedByID)
+		if err != nil {
+			return err
+		}
+		g.RedeemedBy = names[*a.RedeemedByID]
+	}
+	p.Grant = &g
+	if g.Status == models.ApprovalGranted && tx.By.IsPerson() {
+		p.CanRevoke = slices.ContainsFunc(p.Votes, func(v models.Vote) bool { return v.UserID == tx.By.UserID && v.Decision == models.VoteApprove })
+	}
+	return nil
+}
+
+// maxTimeline bounds what a page shows of a request's trail; the audit page has the rest.
+const maxTimeline = 200
+
+func fillTimeline(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
+	err := tx.DB.Where("approval_request_id = ? AND workspace_id = ?", p.Request.ID, p.Request.WorkspaceID).Order("at DESC, id DESC").Limit(maxTimeline).Find(&p.Timeline).Error
+	if err != nil {
+		return fmt.Errorf("approvals: read trail: %w", err)
+	}
+	slices.Reverse(p.Timeline)
+	return nil
+}

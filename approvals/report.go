@@ -1,0 +1,150 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// ReportStatus is what came of a write.
+type ReportStatus string
+
+// What is reported, and what the desk notes when nothing is.
+const (
+	ReportPosted  ReportStatus = "posted"
+	ReportFailed  ReportStatus = "failed"
+	ReportOverdue ReportStatus = "overdue" // nothing was reported in time
+)
+
+// ReportInput is what the ERP says about a write after it redeemed.
+type ReportInput struct {
+	Status         ReportStatus // posted or failed
+	DocumentNumber string
+	Message        string
+}
+
+// ReportResult is the report as the desk keeps it.
+type ReportResult struct {
+	ApprovalID     string       `json:"approval_id"`
+	RequestID      string       `json:"request_id"`
+	InvoiceID      string       `json:"invoice_id"`
+	Status         ReportStatus `json:"status"`
+	DocumentNumber string       `json:"document_number,omitempty"`
+	Message        string       `json:"message,omitempty"`
+	ReportedAt     models.Time  `json:"reported_at"`
+}
+
+const (
+	maxDocumentNumber = 100
+	maxReportMessage  = 4000
+)
+
+func (in ReportInput) check() error {
+	var issues []models.Issue
+	if in.Status != ReportPosted && in.Status != ReportFailed {
+		issues = append(issues, models.Issue{Path: "/status", Message: "must be posted or failed"})
+	}
+	if len([]rune(in.DocumentNumber)) > maxDocumentNumber {
+		issues = append(issues, models.Issue{Path: "/document_number", Message: fmt.Sprintf("must have at most %d characters", maxDocumentNumber)})
+	}
+	if len([]rune(in.Message)) > maxReportMessage {
+		issues = append(issues, models.Issue{Path: "/message", Message: fmt.Sprintf("must have at most %d characters", maxReportMessage)})
+	}
+	if len(issues) > 0 {
+		return models.Invalid(issues...)
+	}
+	return nil
+}
+
+// Report keeps what came of the write of a redeemed approval. A failed write may still be reported as
+// posted; a posted one stays posted (CONFLICT). UNPROCESSABLE_ENTITY before the approval is redeemed.
+func (s *Service) Report(ctx context.Context, by models.Principal, approvalID string, in ReportInput, idem models.Idempotency) (ReportResult, error) {
+	if err := by.NeedScope(models.ScopeApprovalsWrite, models.ScopeMoney); err != nil {
+		return ReportResult{}, err
+	}
+	if err := by.NeedRole(models.RoleERP); err != nil {
+		return ReportResult{}, err
+	}
+	if err := in.check(); err != nil {
+		return ReportResult{}, err
+	}
+	var result ReportResult
+	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
+		var err error
+		result, err = models.Once(tx, "report_write:"+approvalID, idem, func() (ReportResult, error) { return report(tx, approvalID, in) })
+		return err
+	})
+	return result, err
+}
+
+func report(tx *models.Tx, approvalID string, in ReportInput) (ReportResult, error) {
+	found, ok, err := findApproval(tx, RedeemInput{ApprovalID: approvalID})
+	if err != nil {
+		return ReportResult{}, err
+	}
+	if !ok {
+		return ReportResult{}, models.E(models.NotFound, "There is no such approval in this workspace.", nil)
+	}
+	r, err := lockRequest(tx, found.RequestID)
+	if err != nil {
+		return ReportResult{}, err
+	}
+	a, ok, err := approvalOf(tx, r.ID)
+	if err != nil {
+		return ReportResult{}, err
+	}
+	if !ok {
+		return ReportResult{}, errors.New("approvals: an approval vanished")
+	}
+	if a.Status != models.ApprovalRedeemed {
+		return ReportResult{}, models.E(models.Unprocessable, "This approval was not redeemed, so there is no write to report. Redeem before you write.",
+			map[string]any{"request_id": r.ID, "status": a.Status})
+	}
+	result := ReportResult{ApprovalID: a.ID, RequestID: r.ID, InvoiceID: r.InvoiceID, Status: in.Status, DocumentNumber: in.DocumentNumber, Message: in.Message, ReportedAt: tx.Now}
+	if a.ReportStatus == string(ReportPosted) {
+		if in.Status == ReportPosted && in.DocumentNumber == a.DocumentNumber {
+			result.Message, result.ReportedAt = a.ReportMessage, a.ReportedAt
+			return result, nil
+		}
+		return ReportResult{}, models.E(models.Conflict, fmt.Sprintf("This write was reported as posted with document number %q on %s; that stands.", a.DocumentNumber, when(a.ReportedAt)),
+			map[string]any{"request_id": r.ID, "document_number": a.DocumentNumber})
+	}
+	err = setReport(tx, a, map[string]any{"report_status": in.Status, "document_number": in.DocumentNumber, "report_message": in.Message, "reported_at": tx.Now})
+	if err != nil {
+		return ReportResult{}, err
+	}
+	if err := tx.Unschedule(JobReportOverdue, r.ID); err != nil {
+		return ReportResult{}, fmt.Errorf("approvals: unschedule: %w", err)
+	}
+	notify(tx, r)
+	return result, tx.Audit("write.reported", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "status": in.Status, "document_number": in.DocumentNumber,
+		"message": in.Message, "before": a.ReportStatus})
+}
+
+func setReport(tx *models.Tx, a models.Approval, columns map[string]any) error {
+	err := tx.DB.Model(&models.Approval{}).Where("id = ? AND workspace_id = ?", a.ID, a.WorkspaceID).Updates(columns).Error
+	if err != nil {
+		return fmt.Errorf("approvals: write report: %w", err)
+	}
+	return nil
+}
+
+// reportOverdue marks a write about which the ERP has been silent: nobody knows whether it was made.
+// The request's page and list, which approver and AP lead see, say so.
+func reportOverdue(tx *models.Tx, job models.Job) error {
+	r, err := lockRequest(tx, job.Subject)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	a, ok, err := approvalOf(tx, r.ID)
+	if err != nil || !ok || a.Status != models.ApprovalRedeemed || a.ReportStatus != "" {
+		return err
+	}
+	if err := setReport(tx, a, map[string]any{"report_status": ReportOverdue}); err != nil {
+		return err
+	}
+	notify(tx, r)
+	return tx.Audit("report.overdue", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "redeemed_at": a.RedeemedAt})
+}

@@ -1,0 +1,326 @@
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// readers are the roles of people who may read every request of their workspace. Agents read what
+// they filed.
+var readers = []models.Role{models.RoleAPClerk, models.RoleAPLead, models.RoleProcurement, models.RoleFinanceLead,
+	models.RoleMasterData, models.RoleAuditor, models.RoleAdmin}
+
+func mayRead(by models.Principal) error {
+	if err := by.NeedScope(models.ScopeApprovalsRead); err != nil {
+		return err
+	}
+	if by.Has(models.RoleAgent) || by.Has(readers...) || by.Channel == models.ChannelSystem {
+		return nil
+	}
+	return by.NeedRole(models.RoleAgent)
+}
+
+// findRequest reads a request the caller may read; NOT_FOUND for another workspace's, and for an agent
+// also what others filed.
+func findRequest(tx *models.Tx, id string) (models.ApprovalRequest, error) {
+	r, err := takeRequest(tx, tx.DB, id)
+	if err != nil {
+		return r, err
+	}
+	return r, visible(tx, r)
+}
+
+// lockVisible is findRequest for a change.
+func lockVisible(tx *models.Tx, id string) (models.ApprovalRequest, error) {
+	r, err := lockRequest(tx, id)
+	if err != nil {
+		return r, err
+	}
+	return r, visible(tx, r)
+}
+
+// lockRequest reads a request of the workspace for a change: votes, redeems and revocations wait for
+// one another here.
+func lockRequest(tx *models.Tx, id string) (models.ApprovalRequest, error) {
+	return takeRequest(tx, tx.Lock(), id)
+}
+
+func takeRequest(tx *models.Tx, db *gorm.DB, id string) (models.ApprovalRequest, error) {
+	var r models.ApprovalRequest
+	err := db.Where("id = ? AND workspace_id = ?", id, tx.By.WorkspaceID).Take(&r).Error
+	if errors.Is(err, models.ErrNoRow) {
+		return r, models.Missing("approval request", clip(id, 80))
+	}
+	if err != nil {
+		return r, fmt.Errorf("approvals: read request: %w", err)
+	}
+	return r, nil
+}
+
+func visible(tx *models.Tx, r models.ApprovalRequest) error {
+	if tx.By.Channel == models.ChannelSystem || tx.By.Has(readers...) {
+		return nil
+	}
+	filed, err := filedBy(tx, r.ID, tx.By.UserID)
+	if err == nil && !filed {
+		err = models.Missing("approval request", clip(r.ID, 80))
+	}
+	return err
+}
+
+// filedBy says whether a user asked for the request, as the first or by joining it.
+func filedBy(tx *models.Tx, requestID, userID string) (bool, error) {
+	var n int64
+	err := tx.DB.Model(&models.Asker{}).Where("request_id = ? AND user_id = ? AND relation = ?", requestID, userID, relationAsked).Count(&n).Error
+	if err != nil {
+		return false, fmt.Errorf("approvals: read askers: %w", err)
+	}
+	return n > 0, nil
+}
+
+// How a user counts as asker of a request.
+const (
+	relationAsked       = "asked"
+	relationResponsible = "responsible"
+	relationTokenMaker  = "token_creator"
+)
+
+var barOfRelation = map[string]Bar{relationAsked: BarAsker, relationResponsible: BarResponsible, relationTokenMaker: BarTokenMaker}
+
+// askersOf lists everybody who asks when by does: the account, its responsible person and whoever made
+// its token.
+func askersOf(by models.Principal, requestID string) []models.Asker {
+	var list []models.Asker
+	for _, a := range []struct{ user, relation string }{
+		{by.UserID, relationAsked}, {by.OwnerID, relationResponsible}, {by.TokenBy, relationTokenMaker},
+	} {
+		if a.user != "" {
+			list = append(list, models.Asker{RequestID: requestID, UserID: a.user, Relation: a.relation})
+		}
+	}
+	return list
+}
+
+func addAskers(tx *models.Tx, requestID string) error {
+	askers := askersOf(tx.By, requestID)
+	if len(askers) == 0 {
+		return nil
+	}
+	if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&askers).Error; err != nil {
+		return fmt.Errorf("approvals: add askers: %w", err)
+	}
+	return nil
+}
+
+// insertRequest writes a request unless a live one for the same call exists.
+func insertRequest(tx *models.Tx, r *models.ApprovalRequest) (inserted bool, err error) {
+	made := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(r)
+	if made.Error != nil {
+		return false, fmt.Errorf("approvals: insert request: %w", made.Error)
+	}
+	return made.RowsAffected == 1, nil
+}
+
+// lockLive reads and locks the live request of a call; ok is false when there is none any more.
+func lockLive(tx *models.Tx, digest string) (r models.ApprovalRequest, ok bool, err error) {
+	var rows []models.ApprovalRequest
+	if err := tx.Lock().Where("workspace_id = ? AND digest = ? AND live", tx.By.WorkspaceID, digest).Limit(1).Find(&rows).Error; err != nil {
+		return r, false, fmt.Errorf("approvals: read live request: %w", err)
+	}
+	if len(rows) == 0 {
+		return r, false, nil
+	}
+	return rows[0], true, nil
+}
+
+// change writes some columns of a locked request and keeps r in step with them.
+func change(tx *models.Tx, r *models.ApprovalRequest, columns map[string]any) error {
+	columns["updated_at"] = tx.Now
+	done := tx.DB.Model(&models.ApprovalRequest{}).Where("id = ? AND workspace_id = ?", r.ID, r.WorkspaceID).Updates(columns)
+	if done.Error != nil {
+		return fmt.Errorf("approvals: change request: %w", done.Error)
+	}
+	if err := tx.DB.Where("id = ?", r.ID).Take(r).Error; err != nil {
+		return fmt.Errorf("approvals: read request again: %w", err)
+	}
+	return nil
+}
+
+// approvalOf reads the grant of a request; ok is false when there is none.
+func approvalOf(tx *models.Tx, requestID string) (a models.Approval, ok bool, err error) {
+	var rows []models.Approval
+	if err := tx.DB.Where("request_id = ? AND workspace_id = ?", requestID, tx.By.WorkspaceID).Limit(1).Find(&rows).Error; err != nil {
+		return a, false, fmt.Errorf("approvals: read approval: %w", err)
+	}
+	if len(rows) == 0 {
+		return a, false, nil
+	}
+	return rows[0], true, nil
+}
+
+// rulesInForce lists the matrix as it is now.
+func rulesInForce(tx *models.Tx) ([]models.Rule, error) {
+	var rules []models.Rule
+	if err := tx.DB.Where("workspace_id = ? AND retired_at IS NULL", tx.By.WorkspaceID).Order("first_at, id").Find(&rules).Error; err != nil {
+		return nil, fmt.Errorf("approvals: read rules: %w", err)
+	}
+	return rules, nil
+}
+
+// factsOf gathers what decides who may vote on one request.
+func factsOf(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
+	all, err := factsOfAll(tx, []models.ApprovalRequest{r})
+	return all[r.ID], err
+}
+
+// factsOfAll is factsOf for many requests with a fixed number of reads.
+func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Facts, error) {
+	facts := make(map[string]Facts, len(requests))
+	if len(requests) == 0 {
+		return facts, nil
+	}
+	ids, invoices := make([]string, len(requests)), make([]string, len(requests))
+	for i, r := range requests {
+		ids[i], invoices[i] = r.ID, r.InvoiceID
+	}
+	var askers []models.Asker
+	if err := tx.DB.Where("request_id IN ?", ids).Find(&askers).Error; err != nil {
+		return nil, fmt.Errorf("approvals: read askers: %w", err)
+	}
+	var votes []models.Vote
+	if err := tx.DB.Where("request_id IN ? AND workspace_id = ?", ids, tx.By.WorkspaceID).Order("at, id").Find(&votes).Error; err != nil {
+		return nil, fmt.Errorf("approvals: read votes: %w", err)
+	}
+	correctors, err := correctorsOf(tx, invoices)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range requests {
+		f := Facts{Askers: map[string]Bar{}, Correctors: map[string]bool{}}
+		if f.Routing, err = routingOf(r); err != nil {
+			return nil, err
+		}
+		if r.NamedID != nil {
+			f.NamedID = *r.NamedID
+		}
+		if r.NamedByID != nil {
+			f.NamedByID = *r.NamedByID
+		}
+		for _, c := range correctors {
+			// Whoever sends this very call back did so with their vote on it, which ends it.
+			if c.invoiceID == r.InvoiceID && c.requestID != r.ID {
+				f.Correctors[c.userID] = true
+			}
+		}
+		facts[r.ID] = f
+	}
+	for _, a := range askers {
+		f := facts[a.RequestID]
+		if f.Askers[a.UserID] != BarAsker { // asking oneself outweighs the other relations
+			f.Askers[a.UserID] = barOfRelation[a.Relation]
+		}
+	}
+	for _, v := range votes {
+		f := facts[v.RequestID]
+		f.Votes = append(f.Votes, v)
+		facts[v.RequestID] = f
+	}
+	return facts, nil
+}
+
+type corrector struct{ invoiceID, requestID, userID string }
+
+// correctorsOf lists who resolved a case of an invoice with retry_with, or sent a call of it back with
+// a correction.
+func correctorsOf(tx *models.Tx, invoices []string) ([]corrector, error) {
+	var decisions []models.Decision
+	err := tx.DB.Select("invoice_id", "decided_by_id").Where("workspace_id = ? AND invoice_id IN ? AND instruction_kind = ? AND decided_by_id IS NOT NULL",
+		tx.By.WorkspaceID, invoices, models.InstructRetryWith).Find(&decisions).Error
+	if err != nil {
+		return nil, fmt.Errorf("approvals: read case decisions: %w", err)
+	}
+	var list []corrector
+	for _, d := range decisions {
+		list = append(list, corrector{invoiceID: d.InvoiceID, userID: *d.DecidedByID})
+	}
+	var sentBack []struct{ InvoiceID, RequestID, UserID string }
+	err = tx.DB.Table("votes v").Select("r.invoice_id, v.request_id, v.user_id").Joins("JOIN approval_requests r ON r.id = v.request_id").
+		Where("r.workspace_id = ? AND r.invoice_id IN ? AND r.status = ? AND r.instruction IS NOT NULL AND v.decision = ?",
+			tx.By.WorkspaceID, invoices, models.RequestRejected, models.VoteReject).Scan(&sentBack).Error
+	if err != nil {
+		return nil, fmt.Errorf("approvals: read corrections: %w", err)
+	}
+	for _, s := range sentBack {
+		list = append(list, corrector{invoiceID: s.InvoiceID, requestID: s.RequestID, userID: s.UserID})
+	}
+	return list, nil
+}
+
+func routingOf(r models.ApprovalRequest) (Routing, error) {
+	var routing Routing
+	if r.Rule == nil {
+		return routing, nil
+	}
+	if err := json.Unmarshal([]byte(*r.Rule), &routing); err != nil {
+		return routing, fmt.Errorf("approvals: rule copy of %s: %w", r.ID, err)
+	}
+	return routing, nil
+}
+
+// wantedOf is what the matrix is asked for a stored request.
+func wantedOf(tx *models.Tx, r models.ApprovalRequest) (Wanted, error) {
+	bindings, err := tx.Bindings()
+	if err != nil {
+		return Wanted{}, fmt.Errorf("approvals: read bindings: %w", err)
+	}
+	amount, err := models.ParseMoney(r.Amount, r.Currency)
+	if err != nil {
+		return Wanted{}, fmt.Errorf("approvals: amount of %s: %w", r.ID, err)
+	}
+	_, isBound := bindings[r.Tool]
+	return Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: amount, Unbound: !isBound}, nil
+}
+
+// namesOf finds the names of users, for sentences.
+func namesOf(tx *models.Tx, ids ...string) (map[string]string, error) {
+	names := map[string]string{}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
+	if len(ids) == 0 {
+		return names, nil
+	}
+	var users []models.User
+	if err := tx.DB.Select("id", "name").Where("id IN ?", ids).Find(&users).Error; err != nil {
+		return nil, fmt.Errorf("approvals: read names: %w", err)
+	}
+	for _, u := range users {
+		names[u.ID] = u.Name
+	}
+	return names, nil
+}
+
+func (r Routing) userIDs() []string {
+	var ids []string
+	for _, c := range []*RuleCopy{r.Rule, r.Named} {
+		if c != nil {
+			ids = append(ids, c.People...)
+		}
+	}
+	return ids
+}
+
+// notify wakes whoever waits for the request, its list, or the cases it belongs to.
+func notify(tx *models.Tx, r models.ApprovalRequest) {
+	tx.Notify(models.TopicRequest(r.ID), models.TopicApprovals(r.WorkspaceID))
+	for _, id := range []*string{r.CaseID, r.UnroutedCaseID} {
+		if id != nil {
+			tx.Notify(models.TopicCase(*id))
+		}
+	}
+}

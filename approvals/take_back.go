@@ -1,0 +1,206 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// WithdrawInput takes a request back.
+type WithdrawInput struct {
+	RequestID string
+	Reason    string
+}
+
+// WithdrawRequest takes back a pending or unrouted request; only an account that asked for it may.
+// CONFLICT when it was decided already.
+func (s *Service) WithdrawRequest(ctx context.Context, by models.Principal, in WithdrawInput) (RequestView, error) {
+	if err := by.NeedScope(models.ScopeApprovalsWrite); err != nil {
+		return RequestView{}, err
+	}
+	if err := by.NeedRole(models.RoleAgent); err != nil {
+		return RequestView{}, err
+	}
+	if err := checkReason(in.Reason); err != nil {
+		return RequestView{}, err
+	}
+	var view RequestView
+	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
+		r, err := lockVisible(tx, in.RequestID)
+		if err != nil {
+			return err
+		}
+		filed, err := filedBy(tx, r.ID, by.UserID)
+		if err != nil {
+			return err
+		}
+		if !filed {
+			return models.E(models.InsufficientPermission, "Only the account that asked for this can withdraw it.", map[string]any{"permission": "asker", "request_id": r.ID})
+		}
+		switch statusAt(r, tx.Now) {
+		case models.RequestPending, models.RequestUnrouted:
+			if err := withdraw(tx, &r, orElse(in.Reason, "withdrawn by "+by.UserName)); err != nil {
+				return err
+			}
+		case models.RequestWithdrawn:
+		case models.RequestApproved:
+			return models.E(models.Conflict, "This request was approved already. To give the approval back, revoke it.", map[string]any{"request_id": r.ID, "status": r.Status})
+		default:
+			return stillOpen(tx, r, r.Version)
+		}
+		view, err = viewOf(tx, r)
+		return err
+	})
+	return view, err
+}
+
+// RevokeInput takes an approval back, named by its id or by its request.
+type RevokeInput struct {
+	ApprovalID string
+	RequestID  string
+	Reason     string
+}
+
+// RevokeApproval ends a granted approval before it is used. An account that asked may, and on the pages
+// a person who voted for it, who must say why. CONFLICT when it was used or ended already.
+func (s *Service) RevokeApproval(ctx context.Context, by models.Principal, in RevokeInput) (RequestView, error) {
+	if err := by.NeedScope(models.ScopeApprovalsWrite); err != nil {
+		return RequestView{}, err
+	}
+	if !by.IsPerson() {
+		if err := by.NeedRole(models.RoleAgent); err != nil {
+			return RequestView{}, err
+		}
+	} else if strings.TrimSpace(in.Reason) == "" {
+		return RequestView{}, models.Invalid(models.Issue{Path: "/reason", Message: "is required: why the approval is taken back"})
+	}
+	if err := checkReason(in.Reason); err != nil {
+		return RequestView{}, err
+	}
+	var view RequestView
+	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
+		r, err := requestToRevoke(tx, in)
+		if err != nil {
+			return err
+		}
+		if err := mayRevoke(tx, r); err != nil {
+			return err
+		}
+		a, ok, err := approvalOf(tx, r.ID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return models.E(models.Conflict, "This request is not approved, so there is nothing to revoke.", map[string]any{"request_id": r.ID, "status": statusAt(r, tx.Now)})
+		}
+		if status := approvalAt(a, tx.Now); status != models.ApprovalGranted {
+			return models.E(models.Conflict, fmt.Sprintf("This approval is %s already; it cannot be revoked any more.", status), map[string]any{"request_id": r.ID, "status": status})
+		}
+		if err := revoke(tx, &r, a, orElse(in.Reason, "revoked by "+by.UserName)); err != nil {
+			return err
+		}
+		view, err = viewOf(tx, r)
+		return err
+	})
+	return view, err
+}
+
+func requestToRevoke(tx *models.Tx, in RevokeInput) (models.ApprovalRequest, error) {
+	if in.ApprovalID == "" {
+		return lockVisible(tx, in.RequestID)
+	}
+	missing := models.E(models.NotFound, "There is no such approval in a workspace you can reach.", nil)
+	found, ok, err := findApproval(tx, RedeemInput{ApprovalID: in.ApprovalID})
+	if err != nil {
+		return models.ApprovalRequest{}, err
+	}
+	if !ok {
+		return models.ApprovalRequest{}, missing
+	}
+	r, err := lockVisible(tx, found.RequestID)
+	if models.IsCode(err, models.NotFound) {
+		return r, missing
+	}
+	return r, err
+}
+
+// mayRevoke lets the accounts that asked revoke, and people who voted yes in the browser.
+func mayRevoke(tx *models.Tx, r models.ApprovalRequest) error {
+	by := tx.By
+	if by.Has(models.RoleAgent) {
+		filed, err := filedBy(tx, r.ID, by.UserID)
+		if err != nil || filed {
+			return err
+		}
+	}
+	if by.IsPerson() {
+		facts, err := factsOf(tx, r)
+		if err != nil {
+			return err
+		}
+		for _, v := range facts.Votes {
+			if v.UserID == by.UserID && v.Decision == models.VoteApprove {
+				return nil
+			}
+		}
+	}
+	return models.E(models.InsufficientPermission, "Only the account that asked, or a person who approved it, can revoke this approval.",
+		map[string]any{"permission": "asker", "request_id": r.ID})
+}
+
+func checkReason(reason string) error {
+	if len([]rune(reason)) > maxReason {
+		return models.Invalid(models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxReason)})
+	}
+	return nil
+}
+
+func orElse(s, otherwise string) string {
+	if s = strings.TrimSpace(s); s != "" {
+		return s
+	}
+	return otherwise
+}
+
+// Supersede withdraws the pending and unrouted requests, and revokes the unspent approvals, of the
+// calls that a case decision corrects or stops: those of the case's invoice, or only the request
+// behind an APPROVER_NOT_FOUND case.
+func (s *Service) Supersede(tx *models.Tx, c models.Case, decidedBy models.Principal, exit string) error {
+	q := tx.Lock().Where("workspace_id = ? AND invoice_id = ? AND live", tx.By.WorkspaceID, c.InvoiceID)
+	if c.RequestID != nil {
+		q = q.Where("id = ?", *c.RequestID)
+	}
+	var live []models.ApprovalRequest
+	if err := q.Order("id").Find(&live).Error; err != nil {
+		return fmt.Errorf("approvals: read requests of an invoice: %w", err)
+	}
+	reason := fmt.Sprintf("superseded: %s decided %s on case %s", decidedBy.UserName, exit, c.ID)
+	for i := range live {
+		r := &live[i]
+		lapsed, err := s.putAwayLapsed(tx, r)
+		if err != nil {
+			return err
+		}
+		if lapsed {
+			continue
+		}
+		if r.Status != models.RequestApproved {
+			if err := withdraw(tx, r, reason); err != nil {
+				return err
+			}
+			continue
+		}
+		a, ok, err := approvalOf(tx, r.ID)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := revoke(tx, r, a, reason); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

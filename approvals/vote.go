@@ -1,0 +1,341 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+const maxReason = 4000 // characters of a reason people give
+
+// VoteInput is one person's decision on a request.
+type VoteInput struct {
+	RequestID string
+	Decision  models.VoteDecision
+	Reason    string
+	Version   int64 // of the request as the person saw it
+	// SecondStep says that the person knows the same call was carried out before.
+	SecondStep bool
+	// Correction sends the call back: it rejects and tells the agent what to change, by the names of
+	// the call's top-level arguments. Empty values change nothing. nil is a plain vote.
+	Correction map[string]string
+}
+
+// Vote records a person's decision and what comes of it. Only people in the browser can vote. Refused
+// with CONFLICT when the request was decided or changed since Version, with insufficient_permission
+// when its rule does not name the person, and with UNPROCESSABLE_ENTITY when something bars them.
+func (s *Service) Vote(ctx context.Context, by models.Principal, in VoteInput) (RequestView, error) {
+	view, err := s.vote(ctx, by, in)
+	if ne, ok := models.AsNamed(err); ok && (ne.Code == models.InsufficientPermission || ne.Code == models.Unprocessable) {
+		data := map[string]any{"decision": clip(string(in.Decision), 20), "code": ne.Code, "why": ne.Message}
+		if reason, ok := ne.Details["reason"]; ok {
+			data["reason"] = reason
+		}
+		id := clip(in.RequestID, 80)
+		if recErr := s.store.RecordRefusal(ctx, by, "vote.refused", models.Ref{Subject: id, ApprovalRequestID: id}, data); recErr != nil {
+			return RequestView{}, recErr
+		}
+	}
+	return view, err
+}
+
+func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput) (RequestView, error) {
+	if err := by.NeedPerson(); err != nil {
+		return RequestView{}, err
+	}
+	if err := in.check(); err != nil {
+		return RequestView{}, err
+	}
+	var view RequestView
+	var late error // the answer when the vote came to nothing but what it found out stays
+	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
+		late = nil
+		r, err := lockVisible(tx, in.RequestID)
+		if err != nil {
+			return err
+		}
+		if err := stillOpen(tx, r, in.Version); err != nil {
+			return err
+		}
+		facts, members, tally, err := count(tx, r)
+		if err != nil {
+			return err
+		}
+		if tally.Status != models.RequestPending {
+			if _, err := s.settle(tx, &r); err != nil {
+				return err
+			}
+			notify(tx, r)
+			late = stillOpen(tx, r, in.Version)
+			return nil
+		}
+		role, err := mayVote(tx.By, facts, members)
+		if err != nil {
+			return err
+		}
+		if err := secondStep(tx, r, in); err != nil {
+			return err
+		}
+		vote, err := s.cast(tx, r, in, role, members)
+		if err != nil {
+			return err
+		}
+		if in.Decision == models.VoteReject {
+			err = reject(tx, &r, in, vote)
+		} else {
+			_, err = s.settle(tx, &r)
+		}
+		if err != nil {
+			return err
+		}
+		notify(tx, r)
+		view, err = viewOf(tx, r)
+		return err
+	})
+	if err == nil {
+		err = late
+	}
+	return view, err
+}
+
+func (in VoteInput) check() error {
+	var issues []models.Issue
+	if in.Decision != models.VoteApprove && in.Decision != models.VoteReject {
+		issues = append(issues, models.Issue{Path: "/decision", Message: "must be approve or reject"})
+	}
+	if in.Correction != nil && in.Decision != models.VoteReject {
+		issues = append(issues, models.Issue{Path: "/decision", Message: "must be reject when the call is sent back with a correction"})
+	}
+	if in.Decision == models.VoteReject && strings.TrimSpace(in.Reason) == "" {
+		issues = append(issues, models.Issue{Path: "/reason", Message: "is required when you reject"})
+	}
+	if len([]rune(in.Reason)) > maxReason {
+		issues = append(issues, models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxReason)})
+	}
+	if len(issues) > 0 {
+		return models.Invalid(issues...)
+	}
+	return nil
+}
+
+// stillOpen answers CONFLICT, in words, when a request is decided or no longer what the person saw.
+// Another person's yes on a rule that needs two changes neither.
+func stillOpen(tx *models.Tx, r models.ApprovalRequest, seen int64) error {
+	status := statusAt(r, tx.Now)
+	details := map[string]any{"request_id": r.ID, "status": status, "version": r.Version}
+	switch status {
+	case models.RequestPending:
+		if seen == r.Version {
+			return nil
+		}
+		return models.E(models.Conflict, "Who decides this request was changed since you opened it. Look at it again before you decide.", details)
+	case models.RequestExpired:
+		details["decided_at"] = r.ExpiresAt
+		return models.E(models.Conflict, fmt.Sprintf("This request expired on %s; nobody decided it in time.", when(r.ExpiresAt)), details)
+	case models.RequestUnrouted:
+		return models.E(models.Conflict, "Nobody can decide this request at the moment: "+r.Reason, details)
+	case models.RequestWithdrawn:
+		details["decided_at"] = r.DecidedAt
+		return models.E(models.Conflict, fmt.Sprintf("This request was withdrawn on %s: %s", when(r.DecidedAt), r.Reason), details)
+	}
+	names, err := decidedBy(tx, r)
+	if err != nil {
+		return err
+	}
+	details["decided_by"], details["decided_at"] = names, r.DecidedAt
+	return models.E(models.Conflict, fmt.Sprintf("%s %s this request on %s.", strings.Join(names, " and "), status, when(r.DecidedAt)), details)
+}
+
+func when(t models.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
+
+// mayVote says under which role a person votes, or why they may not.
+func mayVote(by models.Principal, facts Facts, members []models.Member) (models.Role, error) {
+	for _, m := range members {
+		if m.User.ID != by.UserID {
+			continue
+		}
+		role, ok := facts.place(m)
+		if !ok {
+			break
+		}
+		if bar := facts.bar(by.UserID); bar != "" {
+			return "", models.E(models.Unprocessable, fmt.Sprintf("You %s, so you cannot decide it.", barText[bar]), map[string]any{"reason": string(bar)})
+		}
+		return role, nil
+	}
+	authority := facts.Routing.Authority()
+	permission, text := "named_approver", "Only the people named for this request may decide it, and you are not one of them."
+	if authority != nil && authority.Role != "" && facts.Routing.Rule != nil {
+		permission = string(authority.Role)
+		text = fmt.Sprintf("The rule asks for the role %s, which you do not hold in this workspace.", authority.Role.Title())
+	}
+	return "", models.E(models.InsufficientPermission, text, map[string]any{"permission": permission, "workspace_id": by.WorkspaceID})
+}
+
+// secondStep asks a person who approves a call that ran before whether they know it.
+func secondStep(tx *models.Tx, r models.ApprovalRequest, in VoteInput) error {
+	if in.Decision != models.VoteApprove || in.SecondStep {
+		return nil
+	}
+	earlier, err := earlierRun(tx, r)
+	if err != nil || earlier == nil {
+		return err
+	}
+	return models.Invalid(models.Issue{Path: "/second_step", Message: "must be confirmed: " + earlier.Text()})
+}
+
+// cast writes the vote with the authority it was given under.
+func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, role models.Role, members []models.Member) (models.Vote, error) {
+	rules, err := rulesInForce(tx)
+	if err != nil {
+		return models.Vote{}, err
+	}
+	routing, err := routingOf(r)
+	if err != nil {
+		return models.Vote{}, err
+	}
+	authority := routing.Authority()
+	limit := authority.To
+	for _, m := range members {
+		if m.User.ID == tx.By.UserID {
+			if l, _, ok := LimitOf(rules, m, r.Tool, r.DocumentType, r.Currency); ok && compareAmounts(l, limit) > 0 {
+				limit = l
+			}
+		}
+	}
+	v := models.Vote{ID: tx.NewID(models.PrefixVote), WorkspaceID: r.WorkspaceID, RequestID: r.ID, UserID: tx.By.UserID, UserName: tx.By.UserName,
+		Role: string(role), Decision: in.Decision, Reason: strings.TrimSpace(in.Reason), LimitAmount: limit,
+		RuleID: authority.ID, RuleVersion: authority.Version, Channel: tx.By.Channel, At: tx.Now}
+	if err := tx.DB.Create(&v).Error; err != nil {
+		return models.Vote{}, fmt.Errorf("approvals: write vote: %w", err)
+	}
+	return v, tx.Audit("vote.cast", r.Ref(), map[string]any{"vote": v.ID, "decision": v.Decision, "reason": v.Reason, "role": v.Role, "limit": v.LimitAmount,
+		"currency": r.Currency, "rule": v.RuleID, "rule_version": v.RuleVersion, "request_version": r.Version, "second_step": in.SecondStep})
+}
+
+// reject ends a request by one no; with a correction the agent is told what to change.
+func reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput, vote models.Vote) error {
+	columns := map[string]any{"status": models.RequestRejected, "live": false, "reason": vote.Reason, "decided_at": tx.Now, "version": r.Version + 1}
+	if in.Correction != nil {
+		input, issues, err := correction(tx, *r, in.Correction)
+		if err != nil {
+			return err
+		}
+		if len(issues) > 0 {
+			return models.Invalid(issues...)
+		}
+		text, err := json.Marshal(models.Instruction{Kind: models.InstructRetryWith, Input: input, Note: vote.Reason})
+		if err != nil {
+			return fmt.Errorf("approvals: instruction: %w", err)
+		}
+		columns["instruction"] = string(text)
+	}
+	if err := change(tx, r, columns); err != nil {
+		return err
+	}
+	if err := tx.Unschedule(JobRequestExpire, r.ID); err != nil {
+		return fmt.Errorf("approvals: unschedule: %w", err)
+	}
+	return tx.Audit("request.rejected", r.Ref(), map[string]any{"reason": vote.Reason, "sent_back": in.Correction != nil, "correction": in.Correction})
+}
+
+// Correctable is one top-level argument of a call that a person can change when sending it back.
+type Correctable struct {
+	Name  string
+	Value string // as text; empty when the call does not carry it
+}
+
+// correctables lists the plain top-level arguments of a call, and those the binding names.
+func correctables(arguments json.RawMessage, b models.Binding) ([]Correctable, map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &members); err != nil {
+		return nil, nil, fmt.Errorf("approvals: arguments: %w", err)
+	}
+	var list []Correctable
+	for name, raw := range members {
+		switch jsontext.Value(raw).Kind() {
+		case '"':
+			var text string
+			if err := json.Unmarshal(raw, &text); err != nil {
+				return nil, nil, fmt.Errorf("approvals: arguments: %w", err)
+			}
+			list = append(list, Correctable{Name: name, Value: text})
+		case '0', 't', 'f':
+			list = append(list, Correctable{Name: name, Value: string(raw)})
+		}
+	}
+	for _, pointer := range []string{b.InvoiceID, b.SupplierID, b.Amount, b.Currency, b.PostingDate} {
+		name, ok := strings.CutPrefix(pointer, "/")
+		if _, present := members[name]; ok && !present && !strings.ContainsAny(name, "/~") {
+			list = append(list, Correctable{Name: name})
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list, members, nil
+}
+
+// correction reads what a person changed into the input of the agent's next try. A number stays a
+// number and true or false stays one.
+func correction(tx *models.Tx, r models.ApprovalRequest, changes map[string]string) (map[string]any, []models.Issue, error) {
+	bindings, err := tx.Bindings()
+	if err != nil {
+		return nil, nil, fmt.Errorf("approvals: read bindings: %w", err)
+	}
+	binding := bindings[r.Tool]
+	fields, members, err := correctables(json.RawMessage(r.Arguments), binding)
+	if err != nil {
+		return nil, nil, err
+	}
+	input := map[string]any{}
+	var issues []models.Issue
+	known := map[string]bool{}
+	for _, f := range fields {
+		known[f.Name] = true
+		value := strings.TrimSpace(changes[f.Name])
+		if value == "" || value == f.Value {
+			continue
+		}
+		path := "/input/" + f.Name
+		switch "/" + f.Name {
+		case binding.Amount:
+			if _, err := models.ParseMoney(value, r.Currency); err != nil {
+				issues = append(issues, models.Issue{Path: path, Message: err.Error()})
+				continue
+			}
+		case binding.PostingDate:
+			if _, err := models.ParseDate(value); err != nil {
+				issues = append(issues, models.Issue{Path: path, Message: err.Error()})
+				continue
+			}
+		}
+		switch kind := jsontext.Value(members[f.Name]).Kind(); {
+		case kind == '0' && jsontext.Value(value).Kind() == '0' && jsontext.Value(value).IsValid() && sameAsDouble(value):
+			input[f.Name] = json.Number(value)
+		case kind == '0':
+			issues = append(issues, models.Issue{Path: path, Message: "must be a number, as in the call"})
+		case kind == 't' || kind == 'f':
+			if value != "true" && value != "false" {
+				issues = append(issues, models.Issue{Path: path, Message: "must be true or false, as in the call"})
+				continue
+			}
+			input[f.Name] = value == "true"
+		default:
+			input[f.Name] = value
+		}
+	}
+	for name := range changes {
+		if !known[name] {
+			issues = append(issues, models.Issue{Path: "/input/" + clip(name, 80), Message: "is no argument of this call"})
+		}
+	}
+	if len(issues) == 0 && len(input) == 0 {
+		issues = append(issues, models.Issue{Path: "/input", Message: "must change at least one value; to refuse the call as it is, reject it"})
+	}
+	return input, issues, nil
+}

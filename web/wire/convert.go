@@ -222,3 +222,37 @@ func ReadGetApproval(b *Body) (GetApproval, error) { return read[GetApproval](b)
 
 // ReadNothing reads the arguments of a call that needs none.
 func ReadNothing(b *Body) (Nothing, error) { return read[Nothing](b) }
+
+// ReadReport reads how the write of an approval ended.
+func ReadReport(b *Body) (approvalID string, in approvals.ReportInput, idem models.Idempotency, err error) {
+	q, err := read[ReportWrite](b)
+	if err != nil {
+		return "", approvals.ReportInput{}, models.Idempotency{}, err
+	}
+	in = approvals.ReportInput{Status: approvals.ReportStatus(q.Status), DocumentNumber: q.DocumentNumber, Message: q.Message}
+	return q.ApprovalID, in, idempotency(q.IdempotencyKey, b.kept(nil)), nil
+}
+
+// ReadHold reads an invoice that is to wait for a re-check.
+func ReadHold(b *Body) (queue.HoldInput, models.Idempotency, error) {
+	h, err := read[Hold](b)
+	if err != nil {
+		return queue.HoldInput{}, models.Idempotency{}, err
+	}
+	in := queue.HoldInput{Code: models.Code(h.Code), Invoice: h.Invoice.model(), PoID: h.PoID, Line: h.Line, RecheckAt: h.RecheckAt.Time(),
+		MaxChecks: int(h.MaxChecks), Errors: seenErrors(h.Errors)}
+	in.Body = b.kept(map[string]jsontext.Value{"invoice": jsontext.Value(in.Invoice.Sent)})
+	return in, idempotency(h.IdempotencyKey, in.Body), nil
+}
+
+// ReadLease reads how many due re-checks to take.
+func ReadLease(b *Body) (Lease, error) { return read[Lease](b) }
+
+// ReadRecheck reads what a re-check found.
+func ReadRecheck(b *Body) (holdID string, result queue.CheckResult, idem models.Idempotency, err error) {
+	q, err := read[ReportRecheck](b)
+	if err != nil {
+		return "", "", models.Idempotency{}, err
+	}
+	return q.HoldID, queue.CheckResult(q.Result), idempotency(q.IdempotencyKey, b.kept(nil)), nil
+}

@@ -1,8 +1,6 @@
 package mcpserver
 
 import (
-	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -10,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/auth"
+	"github.com/apdesk/apdesk/web/problem"
 )
 
 // hostList is the names this endpoint answers to: loopback and the configured public ones. A browser
@@ -68,11 +68,7 @@ func bearer(r *http.Request) string {
 	if len(values) != 1 {
 		return ""
 	}
-	scheme, token, ok := strings.Cut(values[0], " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
+	return auth.BearerSecret(values[0])
 }
 
 // identify finds whose token the request carries.
@@ -81,28 +77,25 @@ func (h *handler) identify(w http.ResponseWriter, r *http.Request, requestID str
 	if err == nil {
 		return id, nil
 	}
-	named, _ := models.AsNamed(err)
-	switch {
-	case named != nil && named.Code == models.Unauthenticated:
+	ne, status, unexpected := problem.Of(err, requestID)
+	if unexpected {
+		problem.Log(r.Context(), h.logger, ne, requestID, err)
+	}
+	switch ne.Code {
+	case models.Unauthenticated:
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.metadataURL+`"`)
 		return id, &refusal{status: http.StatusUnauthorized, code: codeInvalidRequest,
 			message: "Unauthorized: send a valid token in the header Authorization: Bearer <token>"}
-	case named != nil && named.Code == models.Unavailable:
-		h.logger.ErrorContext(r.Context(), "token not checked", "request_id", requestID, "cause", causeOf(named))
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(named)))
-		return id, &refusal{status: http.StatusServiceUnavailable, code: codeInternal, message: named.Message, data: named}
-	default:
-		if !errors.Is(err, context.Canceled) {
-			h.logger.ErrorContext(r.Context(), "token not checked", "request_id", requestID, "cause", err)
-		}
-		return id, &refusal{status: http.StatusInternalServerError, code: codeInternal, message: internalMessage(requestID)}
+	case models.Unavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(problem.Wait(ne)))
 	}
+	return id, &refusal{status: status, code: codeInternal, message: ne.Message, data: ne}
 }
 
 // defaultWorkspaces are the workspaces named by header and query. One the caller cannot reach refuses
 // the call, whatever the call's own argument says.
 func defaultWorkspaces(r *http.Request, id models.Identity) (header, query string, refused *refusal) {
-	header, query = strings.TrimSpace(r.Header.Get("X-Workspace-Id")), r.URL.Query().Get("workspace_id")
+	header, query = strings.TrimSpace(r.Header.Get(auth.WorkspaceHeader)), r.URL.Query().Get(auth.WorkspaceQuery)
 	for _, named := range []string{header, query} {
 		if named == "" {
 			continue

@@ -122,8 +122,8 @@ func (h *handler) parse(body []byte) (*message, *refusal) {
 	if isText {
 		m.method = method
 	}
-	if err := h.checkRepeated(m, name); err != nil {
-		return nil, &refusal{status: http.StatusBadRequest, code: codeParse, message: "Parse error: " + err.Error(), id: idUnlessRepeated(m)}
+	if twice := h.givenTwice(m, name); twice != "" {
+		return nil, &refusal{status: http.StatusBadRequest, code: codeParse, message: "Parse error: an object has two members of one name: " + clip(twice), id: idUnlessRepeated(m)}
 	}
 	switch {
 	case string(all["jsonrpc"]) != `"2.0"`:
@@ -140,19 +140,19 @@ func (h *handler) parse(body []byte) (*message, *refusal) {
 	return m, nil
 }
 
-// checkRepeated refuses members that occur twice, except inside the arguments of a call to be approved:
-// there they are the tool's to refuse, field by field.
-func (h *handler) checkRepeated(m *message, tool string) error {
+// givenTwice is where a member occurs twice, except inside the arguments of a call to be approved: there
+// it is the tool's to refuse, field by field.
+func (h *handler) givenTwice(m *message, tool string) string {
 	opaque := "\x00"
 	if t, ok := h.tools[tool]; ok && m.method == "tools/call" && t.opaque != "" {
 		opaque = "/params/arguments" + t.opaque + "/"
 	}
 	for _, at := range m.repeated {
 		if !strings.HasPrefix(at, opaque) {
-			return errTwice
+			return at
 		}
 	}
-	return nil
+	return ""
 }
 
 func idUnlessRepeated(m *message) json.RawMessage {

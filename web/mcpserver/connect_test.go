@@ -1,3 +1,7 @@
 package mcpserver
 
-func (w *world) connect() {}
+// connect lets cases and approvals know each other, as the program does.
+func (w *world) connect() {
+	w.queue.UseApprovals(w.approvals)
+	w.approvals.UseCases(w.queue)
+}

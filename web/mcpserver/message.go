@@ -30,10 +30,7 @@ type message struct {
 	repeated  []string        // pointers of members whose name occurred before in their object
 }
 
-var (
-	errNotJSON = errors.New("the body is not one JSON value")
-	errTwice   = errors.New("an object has two members of one name")
-)
+var errNotJSON = errors.New("the body is not one JSON value")
 
 // notification says whether the message expects no answer.
 func (m *message) notification() bool {

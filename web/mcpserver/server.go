@@ -50,13 +50,18 @@ type handler struct {
 	metadataURL string
 	tools       map[string]*tool
 	sdk         http.Handler
+	mux         *http.ServeMux
+	waiting     func(change int) // told when a wait begins and ends; nil: nobody watches
 }
 
 // New makes the endpoint: Path and the RFC 9728 metadata; anything else is 404.
 //
 // The server it runs on must be net/http's, so that a client that goes away ends its call, and must
 // allow answers to take longer than the longest wait of 50 seconds.
-func New(cfg Config) http.Handler {
+func New(cfg Config) http.Handler { return newHandler(cfg).mux }
+
+// newHandler makes the endpoint with further tools besides its own.
+func newHandler(cfg Config, further ...*tool) *handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -85,7 +90,7 @@ func New(cfg Config) http.Handler {
 			SetCacheable:              cacheable,
 			Logger:                    slog.New(slog.DiscardHandler), // every call has its own line here
 		})
-	for _, t := range h.allTools() {
+	for _, t := range append(h.allTools(), further...) {
 		h.tools[t.name] = t
 		server.AddTool(t.published(), h.serve(t))
 	}
@@ -102,6 +107,7 @@ func New(cfg Config) http.Handler {
 		})
 
 	mux := http.NewServeMux()
+	h.mux = mux
 	mux.HandleFunc(Path, h.endpoint)
 	for _, path := range []string{wellKnown, wellKnown + Path, wellKnown + resourcePath} {
 		if _, pattern := mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}}); pattern == "" {
@@ -117,7 +123,7 @@ func New(cfg Config) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		(&refusal{status: http.StatusNotFound, code: codeInvalidRequest, message: "Not found: the endpoint is " + Path}).write(w)
 	})
-	return mux
+	return h
 }
 
 // cacheable says how long lists may be kept. Which tools are listed depends on the caller.

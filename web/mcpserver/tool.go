@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,7 +13,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/auth"
+	"github.com/apdesk/apdesk/web/problem"
 	"github.com/apdesk/apdesk/web/wire"
 )
 
@@ -65,8 +69,23 @@ func (t *tool) published() *mcp.Tool {
 }
 
 var outputLeaves = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[models.Time](): {Types: []string{"string", "null"}, Format: "date-time"},
-	reflect.TypeFor[models.Date](): {Types: []string{"string", "null"}, Format: "date"},
+	reflect.TypeFor[models.Time]():            {Types: []string{"string", "null"}, Format: "date-time"},
+	reflect.TypeFor[models.Date]():            {Types: []string{"string", "null"}, Format: "date"},
+	reflect.TypeFor[json.RawMessage]():        {Type: "object"},
+	reflect.TypeFor[models.CaseStatus]():      oneOf(models.CaseStatuses()),
+	reflect.TypeFor[models.Queue]():           oneOf(models.Queues()),
+	reflect.TypeFor[models.RequestStatus]():   oneOf(models.RequestStatuses()),
+	reflect.TypeFor[models.HoldStatus]():      oneOf([]models.HoldStatus{models.HoldWaiting, models.HoldReleased, models.HoldEscalated, models.HoldCancelled}),
+	reflect.TypeFor[models.InstructionKind](): oneOf([]models.InstructionKind{models.InstructResume, models.InstructRetryWith, models.InstructWait, models.InstructStop}),
+	reflect.TypeFor[approvals.ReportStatus](): oneOf([]approvals.ReportStatus{approvals.ReportPosted, approvals.ReportFailed}),
+}
+
+func oneOf[T ~string](values []T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
 }
 
 // outputSchema describes an answer. Unlike a request it may hold null, and may gain fields later.
@@ -75,21 +94,25 @@ func outputSchema(t reflect.Type) *jsonschema.Schema {
 	if err != nil {
 		panic("mcpserver: schema of " + t.String() + ": " + err.Error())
 	}
-	open(s)
+	delete(s.Properties, "refused") // an error of its own
+	loosen(s)
 	return s
 }
 
-func open(s *jsonschema.Schema) {
+func loosen(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
-	if s.Properties != nil {
+	switch {
+	case s.Properties != nil:
 		s.AdditionalProperties = nil
+	case s.AdditionalProperties != nil && s.Type == "object":
+		s.Type, s.Types = "", []string{"null", "object"} // an empty map
 	}
 	for _, p := range s.Properties {
-		open(p)
+		loosen(p)
 	}
-	open(s.Items)
+	loosen(s.Items)
 }
 
 // mayCall answers the access code when the caller's token or role does not allow the tool. workspace is
@@ -105,15 +128,11 @@ func (t *tool) mayCall(x *exchange, workspace string) (models.Principal, error) 
 	if t.noWorkspace {
 		return probe, nil
 	}
-	chosen, err := x.identity.ChooseWorkspace(workspace, x.header, x.query)
+	by, err := auth.In(x.identity, workspace, x.header, x.query, models.ChannelMCP, x.requestID)
 	if err != nil {
 		return probe, err
 	}
-	by, err := x.identity.As(chosen, models.ChannelMCP, x.requestID)
-	if err != nil {
-		return probe, err
-	}
-	x.log.in(chosen)
+	x.log.in(by.WorkspaceID)
 	if len(t.roles) > 0 {
 		if err := by.NeedRole(t.roles...); err != nil {
 			return by, err
@@ -195,12 +214,9 @@ func (h *handler) failed(ctx context.Context, x *exchange, err error) (*mcp.Call
 		x.log.ended("client_gone")
 		return nil, &jsonrpc.Error{Code: codeInternal, Message: "the client went away"}
 	}
-	ne, ok := models.AsNamed(err)
-	if !ok {
-		ne = models.E(models.Internal, internalMessage(x.requestID), map[string]any{"request_id": x.requestID}).Because(err)
-	}
-	if cause := causeOf(ne); cause != nil {
-		h.logger.ErrorContext(ctx, "tool failed", "tool", x.msg.tool, "code", ne.Code, "request_id", x.requestID, "cause", cause)
+	ne, _, unexpected := problem.Of(err, x.requestID)
+	if unexpected {
+		problem.Log(ctx, h.logger, ne, x.requestID, err)
 	}
 	x.log.ended(string(ne.Code))
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(encode(ne))}}}, nil
@@ -208,23 +224,6 @@ func (h *handler) failed(ctx context.Context, x *exchange, err error) (*mcp.Call
 
 func internalMessage(requestID string) string {
 	return fmt.Sprintf("Something went wrong at the desk. Stop, and tell the people who run it this request id: %s.", requestID)
-}
-
-func causeOf(ne *models.NamedError) error {
-	cause := errors.Unwrap(ne)
-	if cause == nil && ne.Code == models.Internal {
-		return ne
-	}
-	return cause
-}
-
-const defaultRetryAfter = 30 // seconds
-
-func retryAfter(ne *models.NamedError) int {
-	if s, ok := ne.Details["retry_after_seconds"].(int); ok && s > 0 {
-		return s
-	}
-	return defaultRetryAfter
 }
 
 // survive keeps the process alive when a handler panics or answers nothing; both would end it, since
@@ -289,9 +288,13 @@ func (h *handler) listed(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // await reads with a wait that ends at once, with the state as it is, when the program shuts down.
-func await[T any](ctx context.Context, stopping <-chan struct{}, wait time.Duration, read func(context.Context, time.Duration) (T, error)) (T, error) {
+func await[T any](ctx context.Context, h *handler, wait time.Duration, read func(context.Context, time.Duration) (T, error)) (T, error) {
 	if wait <= 0 {
 		return read(ctx, 0)
+	}
+	if h.waiting != nil {
+		h.waiting(+1)
+		defer h.waiting(-1)
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -299,7 +302,7 @@ func await[T any](ctx context.Context, stopping <-chan struct{}, wait time.Durat
 	defer close(done)
 	go func() {
 		select {
-		case <-stopping: // never, when nil
+		case <-h.cfg.Stopping: // never, when nil
 			cancel()
 		case <-done:
 		}

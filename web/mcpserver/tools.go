@@ -11,6 +11,9 @@ import (
 func (h *handler) allTools() []*tool {
 	return []*tool{
 		h.listWorkspaces(),
+		h.routeToPerson(), h.stopAndEscalate(), h.getCase(),
+		h.requestApproval(), h.getApproval(), h.redeemApproval(), h.reportWrite(),
+		h.holdAndRecheck(), h.listDueRechecks(), h.reportRecheck(),
 	}
 }
 
@@ -25,8 +28,7 @@ type workspaceAnswer struct {
 }
 
 type workspacesAnswer struct {
-	Items      []workspaceAnswer `json:"items"`
-	NextCursor *string           `json:"next_cursor"`
+	Items []workspaceAnswer `json:"items"`
 }
 
 func (h *handler) listWorkspaces() *tool {

@@ -40,6 +40,7 @@ type world struct {
 	stop      func() // tells the endpoint that the program shuts down
 	log       *lines
 	tokens    map[string]string // by the name of the token
+	waits     chan int          // +1 when a long poll begins, -1 when it ends
 }
 
 // lines is a log that can be read while it is written.
@@ -77,10 +78,10 @@ var people = []struct {
 
 func newWorld(t *testing.T) *world { return newWorldWith(t, func(*Config) {}) }
 
-func newWorldWith(t *testing.T, change func(*Config)) *world {
+func newWorldWith(t *testing.T, change func(*Config), further ...*tool) *world {
 	t.Helper()
 	store, clock := modelstest.SQLite(t)
-	w := &world{t: t, store: store, clock: clock, tokens: map[string]string{}, log: &lines{}}
+	w := &world{t: t, store: store, clock: clock, tokens: map[string]string{}, log: &lines{}, waits: make(chan int, 100)}
 	w.queue, w.approvals = queue.New(store), approvals.New(store)
 	w.connect()
 	for _, ws := range []models.Workspace{
@@ -137,7 +138,9 @@ func newWorldWith(t *testing.T, change func(*Config)) *world {
 		Logger: slog.New(slog.NewJSONHandler(w.log, nil)),
 	}
 	change(&cfg)
-	server.Config.Handler = New(cfg)
+	h := newHandler(cfg, further...)
+	h.waiting = func(change int) { w.waits <- change }
+	server.Config.Handler = h.mux
 	server.Start()
 	w.url, w.addr = server.URL+Path, server.Listener.Addr().String()
 	t.Cleanup(func() {
@@ -356,8 +359,11 @@ func transcript(res *http.Response, body string) string {
 	return b.String()
 }
 
+var freshID = regexp.MustCompile(`\b(case|areq|apr|hold|req)_[0-9a-z]{26,}`)
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
+	got = freshID.ReplaceAllString(got, "${1}_FRESH")
 	path := filepath.Join("testdata", name+".txt")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

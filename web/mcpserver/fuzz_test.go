@@ -1,0 +1,40 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/apdesk/apdesk/models/modelstest"
+)
+
+// Whatever the body, it is refused as published or passed on with its bytes unchanged.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `[{}]`, `{"a":1,"a":2}`, `"\ud800"`, `{"id":1.5}`, "\xff", ``, `{"jsonrpc":"2.0","method":"notifications/x"}`,
+		`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"request_approval","arguments":{"action":{"arguments":{"a":1,"a":2}}}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_case","arguments":{"case_id":"c","wait_seconds":50},"inputResponses":{"k":{"action":"accept"}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	store, _ := modelstest.SQLite(f)
+	h := newHandler(Config{Store: store, MCPURL: "http://127.0.0.1/mcp"})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, refused := h.parse(body)
+		if refused == nil && !m.notification() {
+			refused = h.checkParams(m, version202511)
+		}
+		if refused != nil {
+			if refused.status != http.StatusBadRequest || (refused.id != nil && !readableID(refused.id)) {
+				t.Errorf("refused with %+v", refused)
+			}
+			return
+		}
+		if !json.Valid(body) {
+			t.Errorf("passed though no JSON: %q", body)
+		}
+		if !m.notification() && !readableID(m.id) {
+			t.Errorf("passed with the id %q", m.id)
+		}
+	})
+}

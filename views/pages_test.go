@@ -254,7 +254,7 @@ func TestTheCasePageShowsWhatIsNeededToJudge(t *testing.T) {
 	mustSay(t, seen.Last(), "PO is closed", "PO_CLOSED", "was closed on 2026-09-30", "Closed by", "m.brandt", "hand over to a person")
 	mustSay(t, testID(doc, "proposed-calls"), "post_invoice_adjustment", "posting_date", "2026-10-05", "gl_account", "400100")
 	mustSay(t, testID(doc, "timeline"), "Petra Vogel", "claimed the case", "invoice-agent", "over MCP", "routed the case")
-	mustSay(t, testID(doc, "comments"), "line 20 is still expected")
+	mustSay(t, testID(doc, "comments"), "Petra Vogel 4 min ago", "line 20 is still expected")
 }
 
 func TestEachKindOfEvidenceHasItsOwnRendering(t *testing.T) {

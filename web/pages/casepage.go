@@ -1,0 +1,327 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// The forms of the case page.
+const (
+	formDecision = "decision"
+	formComment  = "comment"
+)
+
+// caseForm is what a form of the case page that was refused brings back to the page.
+type caseForm struct {
+	exit     string            // that was chosen
+	typed    map[string]string // of the decision, by field name
+	decision refusal
+	comment  refusal
+	late     *models.NamedError // somebody was faster
+}
+
+func (v *visit) renderCase(id string, status int, form caseForm) error {
+	var page queue.CasePage
+	err := v.find(func() error {
+		var err error
+		page, err = v.p.queue.Page(v.ctx, v.by, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r := v.reader()
+	r.bankData = r.bankData && !page.Hidden
+	invoice := r.invoice(page.Case.Invoice)
+	title := codeTitle(codeOf(page.Case.Code))
+	if number := invoice.Number.Plain(); number != "" {
+		title += ": " + number
+	}
+	around, err := v.page(title, caseURL(id), "case:"+id)
+	if err != nil {
+		return err
+	}
+	out := v.casePage(around, page, invoice, r, form)
+	if page.RequestID != "" && page.Case.Status != models.CaseResolved {
+		request, err := v.p.approvals.Page(v.ctx, v.by, page.RequestID)
+		if err != nil && !models.IsCode(err, models.NotFound) {
+			return err
+		}
+		out.Marks = append(out.Marks, tried(request.Tried)...)
+	}
+	return render(v.c, status, views.Case(out))
+}
+
+func codeOf(c *models.Code) models.Code {
+	if c == nil {
+		return ""
+	}
+	return *c
+}
+
+func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.Invoice, r reader, form caseForm) views.CasePage {
+	c := page.Case
+	badge := caseBadge(c.Status)
+	badge.TestID = "case-status"
+	out := views.CasePage{
+		Page: around, ID: c.CaseID, Heading: codeTitle(codeOf(c.Code)), Code: ui.Foreign(codeOf(c.Code)),
+		QueueName: c.Queue.Title(), QueueURL: v.link(queueURL(c.Queue)), Status: badge,
+		Opened: v.at(c.CreatedAt), Run: ui.Foreign(page.RunID), Reason: reasonWords(c.Reason),
+		Claim: v.claim(page), Marks: v.marks(page), Earlier: v.earlier(page.Earlier), Invoice: invoice,
+		Request: related(page), Instruction: v.instruction(page), WhyNot: page.WhyNot,
+		Timeline: v.timeline(page.Timeline, page.Comments),
+	}
+	if c.Status == models.CaseOpen {
+		out.Due = v.due(c.DueAt)
+	}
+	for _, h := range slices.Backward(c.Handovers) {
+		out.Handovers = append(out.Handovers, r.handover(h, page))
+	}
+	for _, comment := range page.Comments {
+		out.Comments = append(out.Comments, views.Comment{At: v.at(comment.At), Who: comment.AuthorName, Text: ui.Foreign(comment.Text)})
+	}
+	if page.CanComment {
+		out.CommentForm = v.commentForm(c.CaseID, form.comment)
+	}
+	if len(page.Exits) > 0 {
+		out.Decision = v.decisionForm(page, form)
+	}
+	out.Conflict, out.Changes = v.tooLate(page, form)
+	return out
+}
+
+func (v *visit) claim(page queue.CasePage) views.Claim {
+	at := caseURL(page.Case.CaseID)
+	c := views.Claim{CanClaim: page.Claim.CanClaim, CanRelease: page.Claim.CanRelease, CanTakeOver: page.Claim.CanTakeOver,
+		ClaimURL: at + "/claim", ReleaseURL: at + "/release", TakeOverURL: at + "/take-over", Version: fmt.Sprint(page.Case.Version)}
+	switch {
+	case page.Case.Status == models.CaseResolved:
+	case page.Claim.Mine:
+		c.Text = "Claimed by you until " + v.clock(page.Claim.Until)
+	case page.Claim.By != "":
+		c.Text = "Claimed by " + page.Claim.By + " until " + v.clock(page.Claim.Until)
+	default:
+		c.Text = "Claimed by nobody"
+	}
+	return c
+}
+
+// marks are what intake noticed and what decisions left for others to see.
+func (v *visit) marks(page queue.CasePage) []ui.Notice {
+	var out []ui.Notice
+	for _, m := range page.Marks {
+		tone := ui.ToneWarn
+		if m.Kind == queue.MarkSuspectedFraud {
+			tone = ui.ToneBad
+		}
+		out = append(out, ui.Notice{Tone: tone, Text: ui.Foreign(m.Text), TestID: "mark"})
+	}
+	if page.Moved != "" {
+		for _, d := range slices.Backward(page.Decisions) {
+			if d.Exit == page.Moved {
+				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: fmt.Sprintf("%s moved this here %s: %s.", d.By, v.ago(d.At), lower(d.Label)), Text: ui.Foreign(d.Reason), TestID: "moved"})
+				break
+			}
+		}
+	}
+	if page.Case.Status == models.CaseHeld && !page.HeldUntil.IsZero() {
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign("Held until " + date(page.HeldUntil) + ". It can be decided before."), TestID: "held-until"})
+	}
+	if page.Question != "" {
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: "A question waits for the agent’s answer", Text: ui.Foreign(page.Question), TestID: "question"})
+	}
+	return out
+}
+
+func (v *visit) earlier(decisions []queue.Decision) []views.EarlierDecision {
+	var out []views.EarlierDecision
+	for _, d := range decisions {
+		out = append(out, views.EarlierDecision{Text: fmt.Sprintf("%s decided the same error %s: %s.", d.By, v.ago(d.At), lower(d.Label)),
+			Reason: ui.Foreign(d.Reason), URL: caseURL(d.CaseID)})
+	}
+	return out
+}
+
+func related(page queue.CasePage) *views.RelatedLink {
+	switch {
+	case page.RequestID != "":
+		return &views.RelatedLink{Text: "The approval request behind this case", URL: requestURL(page.RequestID)}
+	case page.HoldID != "":
+		return &views.RelatedLink{Text: "The hold behind this case, with every check", URL: holdURL(page.HoldID)}
+	}
+	return nil
+}
+
+// instruction is what the agent was told, and by whose decision.
+func (v *visit) instruction(page queue.CasePage) *views.Instruction {
+	in := page.Case.Instruction
+	if in == nil {
+		return nil
+	}
+	out := &views.Instruction{Kind: string(in.Kind), Words: instructionWords(in.Kind, in.Question), Question: ui.Foreign(in.Question), Note: ui.Foreign(in.Note), Until: dateText(in.Until)}
+	names := make([]string, 0, len(in.Input))
+	for name := range in.Input {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out.Input = append(out.Input, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(inputText(name, fmt.Sprint(in.Input[name])))})
+	}
+	if n := len(page.Decisions); n > 0 {
+		d := page.Decisions[n-1]
+		out.ExitText, out.At, out.Reason = d.Label, v.at(d.At), ui.Foreign(d.Reason)
+		out.By = "Decided by " + d.By
+		if d.Role != "" {
+			out.By += ", " + lower(d.Role.Title())
+		}
+	} else {
+		out.ExitText, out.By, out.At = "The agent has its instruction", "Set by the desk", v.at(page.Case.CreatedAt)
+	}
+	return out
+}
+
+func (r reader) handover(h queue.HandoverView, page queue.CasePage) views.HandoverView {
+	out := views.HandoverView{At: r.at(h.At), Agent: ui.Foreign(h.Agent), Run: ui.Foreign(h.RunID), Asks: ui.Foreign(h.Question).Plain(), Answer: ui.Foreign(h.Answer),
+		Explanation: ui.Foreign(h.Explanation), Errors: r.seenErrors(h.Errors), Evidence: r.evidence(h.Evidence), Calls: r.calls(h.ProposedCalls)}
+	if h.Suggestion != nil {
+		out.Suggestion = &views.Suggestion{Exit: ui.Foreign(h.Suggestion.Exit), Why: ui.Foreign(h.Suggestion.Why)}
+		offered := queue.Exits(codeOf(page.Case.Code), page.Case.Reason, page.Moved)
+		if slices.ContainsFunc(offered, func(e queue.Exit) bool { return e.Code == h.Suggestion.Exit }) {
+			out.Suggestion.ExitWords = queue.ExitLabel(h.Suggestion.Exit)
+		}
+	}
+	return out
+}
+
+func (v *visit) commentForm(id string, refused refusal) *views.CommentForm {
+	f := &views.CommentForm{Form: v.form(caseURL(id) + "/comments"),
+		Text: refused.field(ui.Field{Name: "text", Label: "Comment", Kind: ui.FieldArea, Required: true, Rows: 2})}
+	f.Heading, f.Errors = refused.heading, refused.summary(f.Text)
+	return f
+}
+
+func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.DecisionForm {
+	f := &views.DecisionForm{Form: v.form(caseURL(page.Case.CaseID) + "/decision"),
+		Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Value: form.typed["reason"], Error: form.decision.problems["reason"],
+			Hint: "Kept on the trail, beside your name."}}
+	f.Version = fmt.Sprint(page.Case.Version)
+	if page.Claim.By == "" {
+		f.ClaimsOnSubmit = "Deciding also claims the case for you."
+	}
+	suggested := ""
+	if n := len(page.Case.Handovers); n > 0 && page.Case.Handovers[n-1].Suggestion != nil {
+		suggested = page.Case.Handovers[n-1].Suggestion.Exit
+	}
+	var shown []ui.Field
+	for _, e := range page.Exits {
+		exit := views.Exit{Code: e.Code, Label: e.Label, AgentWill: e.Next, States: e.States, NoReason: e.Plain, Stops: e.Instruction == models.InstructStop,
+			Checked: e.Code == form.exit, Suggested: e.Code == suggested}
+		for _, field := range e.Fields {
+			exit.Fields = append(exit.Fields, v.exitField(e, field, page.Amount.Currency(), form))
+		}
+		if exit.Checked {
+			shown = append(shown, exit.Fields...)
+		}
+		f.Exits = append(f.Exits, exit)
+	}
+	shown = append(shown, f.Reason)
+	f.Heading, f.Errors = form.decision.heading, form.decision.summary(shown...)
+	return f
+}
+
+// exitField is one field of an exit. What was typed stays with the exit that was chosen.
+func (v *visit) exitField(e queue.Exit, field queue.Field, currency string, form caseForm) ui.Field {
+	f := ui.Field{Name: "input." + field.Name, Label: field.Label, Hint: field.Hint, Required: true, Kind: ui.FieldText}
+	f.ID = views.Exit{Code: e.Code}.FieldID(f.Name)
+	switch field.Kind {
+	case queue.FieldLong:
+		f.Kind = ui.FieldArea
+	case queue.FieldDate:
+		f.Kind = ui.FieldDate
+	case queue.FieldAmount:
+		f.Kind, f.Suffix = ui.FieldAmount, currency
+	case queue.FieldEmail:
+		f.Kind, f.Autocomplete = ui.FieldEmail, "off"
+	}
+	if e.Code == form.exit {
+		f.Value, f.Error = form.typed[f.Name], form.decision.problems[f.Name]
+	}
+	return f
+}
+
+// tooLate says who was faster, what is new since the page was opened, or why this person's decision
+// does not count. What was typed stays, in the form while there is one, and in the notice.
+func (v *visit) tooLate(page queue.CasePage, form caseForm) (*views.Conflict, *views.Changes) {
+	if form.late == nil {
+		return nil, nil
+	}
+	d := form.late.Details
+	by, _ := d["decided_by"].(string)
+	if changes := v.changes(page.Timeline, form.typed["version"]); by == "" && d["reason"] == "stale" && len(changes) > 0 {
+		return nil, &views.Changes{Items: changes}
+	}
+	c := &views.Conflict{Text: sentence(form.late.Message), Typed: typedEntries(form)}
+	if at, ok := d["decided_at"].(models.Time); ok && by != "" {
+		exit, _ := d["exit"].(string)
+		c.Text = fmt.Sprintf("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), lower(queue.ExitLabel(exit)))
+	}
+	if holder, ok := d["claimed_by"].(string); ok {
+		c.Text = holder + " holds this case"
+		if until, ok := d["claimed_until"].(models.Time); ok {
+			c.Text += " until " + v.clock(until)
+		}
+		c.Text += "."
+	}
+	if reason, ok := d["decision_reason"].(string); ok {
+		c.Reason = ui.Foreign(reason)
+	}
+	return c, nil
+}
+
+// changes tells, newest first, what raised the case's version since the one a form was made for.
+func (v *visit) changes(events []models.AuditEvent, since string) []views.Change {
+	var out []views.Change
+	from, _ := strconv.ParseInt(since, 10, 64)
+	for _, e := range events {
+		var d struct {
+			eventData
+			Version int64 `json:"version"`
+		}
+		if json.Unmarshal([]byte(e.Data), &d) != nil || d.Version <= from {
+			continue
+		}
+		switch e.Action {
+		case "case.joined", "case.answered", "case.decided", "case.reopened":
+			out = append(out, views.Change{At: v.at(e.At), Text: ui.Foreign(e.ActorName + " " + v.tell(e, d.eventData).what)})
+		}
+	}
+	return out
+}
+
+// typedEntries are what somebody had typed, to be copied.
+func typedEntries(form caseForm) []ui.Entry {
+	var out []ui.Entry
+	if form.exit != "" {
+		out = append(out, ui.Pair("You chose", queue.ExitLabel(form.exit)))
+	}
+	names := make([]string, 0, len(form.typed))
+	for name := range form.typed {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if text := form.typed[name]; text != "" && (name == "reason" || strings.HasPrefix(name, "input.")) {
+			plain := strings.TrimPrefix(name, "input.")
+			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(plain), Value: ui.TextValue(text)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,368 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// reader is for whom foreign data is turned into words.
+type reader struct {
+	words
+	// bankData says that the reader may see tax and bank data.
+	bankData bool
+}
+
+// seesBankData says whose business tax and bank data is.
+func seesBankData(by models.Principal) bool {
+	return by.Has(models.RoleMasterData, models.RoleFinanceLead, models.RoleAuditor)
+}
+
+const withheldText = "shown to master data, finance lead and auditor only"
+
+// bankKeys are the names under which tax and bank data comes.
+var bankKeys = []string{"tax_id", "vat_id", "tax_number", "vat_number", "bank_account", "iban", "bic", "swift", "bank_code",
+	"account_number", "bank_data", "bank_details"}
+
+// withhold replaces tax and bank data in place and answers whether there was any.
+func withhold(v *ui.Value) bool {
+	found := false
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if slices.Contains(bankKeys, strings.ToLower(string(f.Key))) {
+			f.Value = ui.TextValue(withheldText)
+			found = true
+			continue
+		}
+		found = withhold(&f.Value) || found
+	}
+	for i := range v.Items {
+		found = withhold(&v.Items[i]) || found
+	}
+	return found
+}
+
+// value reads JSON of any shape. JSON that cannot be read is shown as the text it is.
+func (r reader) value(raw json.RawMessage) (v ui.Value, withheld bool) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return ui.Value{Kind: ui.KindNone}, false
+	}
+	v, err := ui.FromJSON(raw)
+	if err != nil {
+		return ui.TextValue(string(raw)), false
+	}
+	if !r.bankData {
+		withheld = withhold(&v)
+	}
+	return v, withheld
+}
+
+// asSent is JSON as it came, set in lines.
+func asSent(raw json.RawMessage) ui.Foreign {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return ui.Foreign(raw)
+	}
+	return ui.Foreign(out.String())
+}
+
+// brought is a piece of evidence of any kind.
+type brought struct {
+	Kind    string              `json:"kind"`
+	Title   string              `json:"title"`
+	Source  string              `json:"source"`
+	Data    json.RawMessage     `json:"data"`
+	Left    json.RawMessage     `json:"left"`
+	Right   json.RawMessage     `json:"right"`
+	Columns []string            `json:"columns"`
+	Rows    [][]json.RawMessage `json:"rows"`
+	Text    string              `json:"text"`
+	URL     string              `json:"url"`
+}
+
+func (r reader) evidence(all []json.RawMessage) []views.Evidence {
+	out := make([]views.Evidence, 0, len(all))
+	for _, raw := range all {
+		out = append(out, r.piece(raw))
+	}
+	return out
+}
+
+// piece is one piece of evidence. One that is not of the shape its kind has is shown as the data it
+// is: evidence is never dropped.
+func (r reader) piece(raw json.RawMessage) views.Evidence {
+	var b brought
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return r.anything(raw)
+	}
+	e := views.Evidence{Kind: views.EvidenceKind(b.Kind), Title: ui.Foreign(b.Title), Source: ui.Foreign(b.Source)}
+	withheld := false
+	switch e.Kind {
+	case views.EvidenceRecord:
+		e.Data, withheld = r.value(b.Data)
+	case views.EvidenceComparison:
+		left, l := r.value(b.Left)
+		right, ri := r.value(b.Right)
+		withheld = l || ri
+		e.Rows = compare(left, right)
+		e.LeftTitle, e.RightTitle = sides(left, right)
+		e.DiffersText = fmt.Sprintf("%d of %s", ui.CountDifferences(e.Rows), plural(len(e.Rows), "field differs", "fields differ"))
+	case views.EvidenceTable:
+		for _, c := range b.Columns {
+			e.Columns = append(e.Columns, ui.Foreign(c))
+		}
+		for _, cells := range b.Rows {
+			row, hidden := r.row(b.Columns, cells)
+			e.Table = append(e.Table, row)
+			withheld = withheld || hidden
+		}
+	case views.EvidenceNote:
+		e.Note = ui.Foreign(b.Text)
+	case views.EvidenceLink:
+		link, ok := ui.ParseLink("", b.URL)
+		if !ok {
+			return r.anything(raw)
+		}
+		e.Link = &link
+	default:
+		return r.anything(raw)
+	}
+	if !withheld && e.Kind != views.EvidenceNote && e.Kind != views.EvidenceLink {
+		e.AsSent = asSent(raw)
+	}
+	return e
+}
+
+func (r reader) anything(raw json.RawMessage) views.Evidence {
+	v, _ := r.value(raw)
+	return views.Evidence{Kind: views.EvidenceRecord, Title: "Evidence of an unknown kind", Data: v}
+}
+
+func (r reader) row(columns []string, cells []json.RawMessage) (row []views.Cell, withheld bool) {
+	for i := range columns {
+		cell := views.Cell{Value: ui.Value{Kind: ui.KindNone}}
+		if i < len(cells) {
+			var hidden bool
+			cell.Value, hidden = r.value(cells[i])
+			withheld = withheld || hidden
+		}
+		if !r.bankData && slices.Contains(bankKeys, strings.ToLower(strings.ReplaceAll(columns[i], " ", "_"))) {
+			cell.Value, withheld = ui.TextValue(withheldText), true
+		}
+		cell.Number = cell.Value.Kind == ui.KindNumber || (cell.Value.Kind == ui.KindText && isFigure(string(cell.Value.Text)))
+		row = append(row, cell)
+	}
+	return row, withheld
+}
+
+// isFigure says whether a text is a decimal with a point; digits alone may be a number of something.
+func isFigure(s string) bool { return strings.Contains(s, ".") && models.ParseDecimal(s) == nil }
+
+// numberKeys are the names under which a supplier's invoice number comes.
+var numberKeys = []ui.Foreign{"number", "invoice_number", "reference"}
+
+// compare joins two records by name. An invoice number is shown as it is and as the desk compares it;
+// amounts that differ only in trailing zeros are the same.
+func compare(left, right ui.Value) []ui.CompareRow {
+	rows := ui.Compare(left, right)
+	sent := func(key ui.Foreign) bool {
+		return slices.ContainsFunc(rows, func(r ui.CompareRow) bool { return r.Key == key })
+	}
+	withNormalised := !sent("normalised_number") && !sent("number_normalised")
+	var out []ui.CompareRow
+	for _, row := range rows {
+		if row.Difference == ui.Differs && row.Left.Scalar() && row.Right.Scalar() && sameFigure(string(row.Left.Text), string(row.Right.Text)) {
+			row.Difference = ui.Same
+		}
+		out = append(out, row)
+		if withNormalised && slices.Contains(numberKeys, row.Key) && (row.Left.Kind == ui.KindText || row.Right.Kind == ui.KindText) {
+			out = append(out, normalised(row))
+		}
+	}
+	return out
+}
+
+func normalised(row ui.CompareRow) ui.CompareRow {
+	norm := func(v ui.Value) ui.Value {
+		if v.Kind != ui.KindText && v.Kind != ui.KindNumber {
+			return ui.Value{Kind: ui.KindNone}
+		}
+		return ui.TextValue(models.NormaliseNumber(string(v.Text)))
+	}
+	n := ui.CompareRow{Key: row.Key + " (normalised)", Label: row.Label + ", normalised", Left: norm(row.Left), Right: norm(row.Right), Difference: row.Difference}
+	if row.Difference == ui.Differs && n.Left.Text == n.Right.Text && n.Left.Kind == n.Right.Kind {
+		n.Difference = ui.Same
+	}
+	return n
+}
+
+// sameFigure says whether two plain decimals differ only in zeros at the end: 250.0 and 250.00.
+func sameFigure(a, b string) bool {
+	if models.ParseDecimal(a) != nil || models.ParseDecimal(b) != nil || (!strings.Contains(a, ".") && !strings.Contains(b, ".")) {
+		return false
+	}
+	return shortest(a) == shortest(b)
+}
+
+func shortest(decimal string) string {
+	if !strings.Contains(decimal, ".") {
+		return decimal
+	}
+	return strings.TrimSuffix(strings.TrimRight(decimal, "0"), ".")
+}
+
+// sides names the two columns of a comparison by what tells the records apart.
+func sides(left, right ui.Value) (l, r ui.Foreign) {
+	for _, key := range []ui.Foreign{"title", "name", "invoice_id", "id", "number"} {
+		a, b := left.Get(key), right.Get(key)
+		if a.Kind == ui.KindText && b.Kind == ui.KindText && a.Text != "" && b.Text != "" && a.Text != b.Text {
+			return a.Text, b.Text
+		}
+	}
+	return "", ""
+}
+
+// invoice reads an invoice as it was sent.
+func (r reader) invoice(sent json.RawMessage) views.Invoice {
+	v, err := ui.FromJSON(sent)
+	if err != nil {
+		return views.Invoice{}
+	}
+	text := func(key ui.Foreign) ui.Foreign {
+		if f := v.Get(key); f.Scalar() {
+			return f.Text
+		}
+		return ""
+	}
+	currency := string(text("currency"))
+	inv := views.Invoice{
+		ID: text("id"), Number: text("number"), SupplierID: text("supplier_id"), SupplierName: text("supplier_name"), PO: text("po_id"),
+		Amount: figures(string(text("amount")), currency), Currency: currency,
+		InvoiceDate: dateText(string(text("invoice_date"))), DueDate: dateText(string(text("due_date"))),
+	}
+	inv.Withheld = !r.bankData && (text("tax_id") != "" || text("bank_account") != "" || v.Get("bank_account").Kind == ui.KindFields)
+	if r.bankData {
+		inv.TaxID, inv.BankAccount = text("tax_id"), text("bank_account")
+	}
+	if link, ok := ui.ParseLink("", string(text("document_url"))); ok {
+		inv.Document = &link
+	}
+	inv.Lines = v.Get("lines")
+	known := []ui.Foreign{"id", "number", "supplier_id", "supplier_name", "po_id", "amount", "currency", "invoice_date", "due_date",
+		"tax_id", "bank_account", "document_url", "lines"}
+	for _, f := range v.Fields {
+		if !slices.Contains(known, f.Key) {
+			inv.More = append(inv.More, f)
+		}
+	}
+	if !r.bankData {
+		withhold(&inv.Lines)
+		more := ui.FieldsValue(inv.More...)
+		withhold(&more)
+		inv.More = more.Fields
+	}
+	return inv
+}
+
+func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
+	out := make([]views.SeenError, 0, len(errs))
+	for _, e := range errs {
+		seen := views.SeenError{Tool: ui.Foreign(e.Tool), Code: ui.Foreign(e.Error.Code), Message: ui.Foreign(e.Error.Message), NextWords: nextWords(e.Error.NextAction)}
+		if _, known := models.Lookup(e.Error.Code); known {
+			seen.CodeWords = e.Error.Code.Title()
+		} else {
+			seen.CodeWords = "A code the desk does not know:"
+		}
+		if at, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
+			seen.At = r.at(models.At(at))
+		}
+		var w1, w2 bool
+		seen.Details, w1 = r.value(e.Error.Details)
+		seen.Arguments, w2 = r.value(e.Arguments)
+		if raw, err := json.Marshal(e); err == nil && !w1 && !w2 {
+			seen.AsSent = asSent(raw)
+		}
+		out = append(out, seen)
+	}
+	return out
+}
+
+func (r reader) calls(calls []models.Call) []views.Call {
+	out := make([]views.Call, 0, len(calls))
+	for _, c := range calls {
+		out = append(out, r.call(c.Tool, c.Arguments))
+	}
+	return out
+}
+
+// call shows a call with every argument under its exact name.
+func (r reader) call(tool string, arguments json.RawMessage) views.Call {
+	v, withheld := r.value(arguments)
+	call := views.Call{Tool: ui.Foreign(tool), InWords: callInWords(tool, v), Arguments: v}
+	if !withheld {
+		call.AsSent = asSent(arguments)
+	}
+	return call
+}
+
+// callInWords says what a call of a tool with a binding of every workspace's does, from where its
+// arguments stand; "" for other tools.
+func callInWords(tool string, arguments ui.Value) ui.Foreign {
+	b, known := models.DefaultBindings()[tool]
+	if !known {
+		return ""
+	}
+	at := func(pointer string) string {
+		v := arguments.Get(ui.Foreign(strings.TrimPrefix(pointer, "/")))
+		if pointer == "" || !v.Scalar() {
+			return ""
+		}
+		return string(v.Text)
+	}
+	return writeInWords(tool, at(b.InvoiceID), at(b.SupplierID), at(b.Amount), at(b.Currency), at(b.PostingDate))
+}
+
+// writeInWords says what a write does.
+func writeInWords(tool, invoice, supplier, amount, currency, postingDate string) ui.Foreign {
+	var s strings.Builder
+	switch tool {
+	case "post_invoice_adjustment":
+		s.WriteString("Post an adjustment")
+		if amount != "" {
+			s.WriteString(" of " + money(amount, currency))
+		}
+		if invoice != "" {
+			s.WriteString(" on invoice " + invoice)
+		}
+		if supplier != "" {
+			s.WriteString(" of supplier " + supplier)
+		}
+	case "notify_supplier":
+		s.WriteString("Send a message")
+		if supplier != "" {
+			s.WriteString(" to supplier " + supplier)
+		}
+		if invoice != "" {
+			s.WriteString(" about invoice " + invoice)
+		}
+	default:
+		s.WriteString("Call " + tool)
+		if invoice != "" {
+			s.WriteString(" for invoice " + invoice)
+		}
+		if amount != "" {
+			s.WriteString(", " + money(amount, currency))
+		}
+	}
+	if postingDate != "" {
+		s.WriteString(", dated " + dateText(postingDate))
+	}
+	return ui.Foreign(s.String() + ".")
+}

@@ -1,0 +1,63 @@
+package pages
+
+import (
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// A flash says on the next page what a form did. The cookie carries only the name of a message below,
+// so that nothing anybody else writes into it can appear on a page.
+const (
+	flashCookie = "apdesk_flash"
+	flashLife   = time.Minute
+)
+
+var flashes = map[string]ui.Flash{
+	"claimed":         {Tone: ui.ToneGood, Text: "You claimed this case. It is yours for 30 minutes, longer while you work on it."},
+	"released":        {Tone: ui.ToneGood, Text: "You released this case. Somebody else can claim it now."},
+	"taken_over":      {Tone: ui.ToneGood, Text: "You took this case over."},
+	"commented":       {Tone: ui.ToneGood, Text: "Your comment is added."},
+	"decided":         {Tone: ui.ToneGood, Text: "Your decision is recorded, and the agent is told."},
+	"moved":           {Tone: ui.ToneGood, Text: "Your decision is recorded, and the case has moved to another queue."},
+	"asked":           {Tone: ui.ToneGood, Text: "Your question is with the agent. The case stays open until you decide."},
+	"held":            {Tone: ui.ToneGood, Text: "The case is held and comes back by itself."},
+	"voted_yes":       {Tone: ui.ToneGood, Text: "Your yes is recorded."},
+	"voted_no":        {Tone: ui.ToneGood, Text: "Your no is recorded; the write is refused."},
+	"sent_back":       {Tone: ui.ToneGood, Text: "The call is refused and sent back with your correction."},
+	"withdrawn":       {Tone: ui.ToneGood, Text: "The request is withdrawn."},
+	"revoked":         {Tone: ui.ToneGood, Text: "The approval is revoked and can no longer be used."},
+	"switched":        {Tone: ui.ToneGood, Text: "You see another workspace now."},
+	"period_moved":    {Tone: ui.ToneGood, Text: "The closed period is changed."},
+	"holiday_added":   {Tone: ui.ToneGood, Text: "The holiday is added."},
+	"holiday_removed": {Tone: ui.ToneGood, Text: "The holiday is removed."},
+	"binding_set":     {Tone: ui.ToneGood, Text: "The tool's pointers are saved."},
+	"rule_added":      {Tone: ui.ToneGood, Text: "The rule is added. It routes new requests from now on."},
+	"rule_retired":    {Tone: ui.ToneGood, Text: "The rule is retired. Requests it routed keep their copy."},
+	"signed_out":      {Tone: ui.ToneInfo, Text: "You are signed out."},
+}
+
+// say lets the next page say a message.
+func (p *Pages) say(c *fiber.Ctx, message string) {
+	if message == "" {
+		return
+	}
+	c.Cookie(&fiber.Cookie{Name: flashCookie, Value: message, Path: "/", MaxAge: int(flashLife / time.Second),
+		HTTPOnly: true, Secure: p.secure, SameSite: fiber.CookieSameSiteLaxMode})
+}
+
+// said takes the message left for this page, once.
+func (p *Pages) said(c *fiber.Ctx) []ui.Flash {
+	message := c.Cookies(flashCookie)
+	if message == "" {
+		return nil
+	}
+	c.Cookie(&fiber.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, Expires: time.Unix(1, 0), HTTPOnly: true, Secure: p.secure, SameSite: fiber.CookieSameSiteLaxMode})
+	flash, known := flashes[message]
+	if !known {
+		return nil
+	}
+	return []ui.Flash{flash}
+}

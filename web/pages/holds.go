@@ -1,0 +1,148 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// stateOverdue lists the holds whose check is due and not made.
+const stateOverdue = "overdue"
+
+// listHolds is GET /holds.
+func (v *visit) listHolds() error {
+	state, cursor := orSome(v.c.Query("state"), string(models.HoldWaiting)), v.c.Query("cursor")
+	f := queue.HoldFilter{Cursor: cursor, Status: models.HoldStatus(state)}
+	if state == stateOverdue {
+		f.Status, f.Due = "", true
+	}
+	list, err := v.p.queue.ListHolds(v.ctx, v.by, f)
+	if models.IsCode(err, models.ValidationError) {
+		state = string(models.HoldWaiting)
+		list, err = v.p.queue.ListHolds(v.ctx, v.by, queue.HoldFilter{Status: models.HoldWaiting})
+	}
+	if err != nil {
+		return err
+	}
+	due, err := v.p.queue.ListHolds(v.ctx, v.by, queue.HoldFilter{Due: true, Limit: queue.MostLimit})
+	if err != nil {
+		return err
+	}
+	overdue := len(due.Items)
+	page, err := v.page(counted("Holds", overdue), v.link("/holds", "state", v.c.Query("state"), "cursor", cursor), "holds")
+	if err != nil {
+		return err
+	}
+	tab := func(label, of string, count string) ui.Tab {
+		return ui.Tab{Label: label, Count: count, URL: v.link("/holds", "state", of), Current: state == of, TestID: "filter-" + of}
+	}
+	out := views.HoldsPage{Page: page, Caption: state, Rows: v.holdRows(list.Items),
+		Lead: "Invoices that wait for something the ERP does not have yet. The agent checks again on schedule; after the last check a person decides.",
+		Tabs: []ui.Tab{tab("Waiting", string(models.HoldWaiting), ""), tab("Overdue", stateOverdue, fmt.Sprint(overdue)), tab("Escalated", string(models.HoldEscalated), ""),
+			tab("Released", string(models.HoldReleased), ""), tab("Cancelled", string(models.HoldCancelled), "")},
+		Empty: ui.Empty{Heading: "No hold is " + state, TestID: "empty"},
+		Pager: v.pager("/holds", len(list.Items), cursor, list.NextCursor, "state", state)}
+	if state == string(models.HoldWaiting) {
+		out.Empty = ui.Empty{Heading: "Nothing waits for a re-check", Text: "When a goods receipt is missing, the agent holds the invoice here and looks again.", TestID: "empty"}
+	}
+	return render(v.c, http.StatusOK, views.Holds(out))
+}
+
+// isOverdue says whether a hold's check is due and not made.
+func (v *visit) isOverdue(h queue.HoldView) bool {
+	return h.Status == models.HoldWaiting && !h.NextCheckAt.IsZero() && !v.now.Before(h.NextCheckAt.Time)
+}
+
+func (v *visit) holdRows(items []queue.HoldView) []views.HoldRow {
+	rows := make([]views.HoldRow, 0, len(items))
+	for _, h := range items {
+		row := views.HoldRow{ID: h.HoldID, URL: holdURL(h.HoldID), Status: holdBadge(h.Status, v.isOverdue(h)), CodeWords: h.Code.Title(), Code: ui.Foreign(h.Code),
+			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: orderLine(h), Amount: figures(h.Amount, h.Currency), Currency: h.Currency,
+			Waiting: v.age(h.CreatedAt), Left: fmt.Sprintf("%d of %d", h.ChecksLeft, h.MaxChecks)}
+		if h.Status == models.HoldWaiting {
+			row.NextCheck = v.due(h.NextCheckAt)
+		}
+		if made := h.MaxChecks - h.ChecksLeft; made > 0 && h.Status == models.HoldWaiting {
+			row.Last = "still missing after " + plural(made, "check", "checks")
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func orderLine(h queue.HoldView) ui.Foreign {
+	if h.Line == nil {
+		return ui.Foreign(h.PoID)
+	}
+	return ui.Foreign(fmt.Sprintf("%s, line %d", h.PoID, *h.Line))
+}
+
+// goToHold enters the workspace that holds the hold.
+func (v *visit) goToHold(id string) error {
+	return v.find(func() error {
+		_, err := v.p.queue.GetHold(v.ctx, v.by, id)
+		return err
+	})
+}
+
+// showHold is GET /holds/{id}.
+func (v *visit) showHold() error {
+	id := v.param("id")
+	var page queue.HoldPage
+	err := v.find(func() error {
+		var err error
+		page, err = v.p.queue.HoldPage(v.ctx, v.by, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h, r := page.Hold, v.reader()
+	r.bankData = r.bankData && !page.Hidden
+	title := h.Code.Title()
+	if number := ui.Foreign(h.InvoiceNumber).Plain(); number != "" {
+		title += ": " + number
+	}
+	around, err := v.page(title, holdURL(id), "hold:"+id)
+	if err != nil {
+		return err
+	}
+	badge := holdBadge(h.Status, v.isOverdue(h))
+	badge.TestID = "hold-status"
+	out := views.HoldPage{Page: around, ID: h.HoldID, BackURL: v.link("/holds"), Heading: h.Code.Title(), Code: ui.Foreign(h.Code), Status: badge,
+		Left: fmt.Sprintf("%d of %d checks left", h.ChecksLeft, h.MaxChecks), Waiting: v.at(h.CreatedAt), Agent: ui.Foreign(h.Agent), PO: "PO " + orderLine(h),
+		Invoice: r.invoice(h.Invoice), Errors: r.seenErrors(h.Errors), Timeline: v.timeline(page.Timeline, nil)}
+	if h.Status == models.HoldWaiting {
+		out.NextCheck = v.due(h.NextCheckAt)
+	}
+	for i, c := range page.Checks {
+		out.Checks = append(out.Checks, v.check(i+1, c))
+	}
+	slices.Reverse(out.Checks)
+	if h.CaseID != "" {
+		out.Case = &views.RelatedLink{Text: "The case that was opened", URL: caseURL(h.CaseID)}
+	}
+	if v.isOverdue(h) {
+		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: "The check is overdue", TestID: "overdue",
+			Text: "A check that nobody makes within 24 hours of its time counts as missed. After the last one a case opens in accounts payable."})
+	}
+	return render(v.c, http.StatusOK, views.Hold(out))
+}
+
+func (v *visit) check(number int, c models.HoldCheck) views.HoldCheck {
+	out := views.HoldCheck{Number: fmt.Sprint(number), Due: v.exactly(c.DueAt), At: v.at(c.At), By: ui.Foreign(c.ByName)}
+	switch c.Result {
+	case string(queue.CheckAvailable):
+		out.Result = ui.Badge{Text: "Available", Tone: ui.ToneGood, Sign: ui.SignYes}
+	case string(queue.CheckStillMissing):
+		out.Result = ui.Badge{Text: "Still missing", Tone: ui.ToneWarn, Sign: ui.SignNo}
+	default:
+		out.Result, out.At = ui.Badge{Text: "Missed", Tone: ui.ToneBad, Sign: ui.SignAlert}, ui.Moment{}
+	}
+	return out
+}

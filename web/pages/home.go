@@ -1,0 +1,206 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// soon is how long before a request lapses its deciders are warned.
+const soonHours = 24
+
+// home is GET /: what waits for this person, then where the rest stands.
+func (v *visit) home() error {
+	work, err := v.p.queue.Mine(v.ctx, v.by)
+	if err != nil {
+		return err
+	}
+	waiting, err := v.p.approvals.WaitingFor(v.ctx, v.by)
+	if err != nil {
+		return err
+	}
+	due, err := v.p.queue.ListHolds(v.ctx, v.by, queue.HoldFilter{Due: true})
+	if err != nil {
+		return err
+	}
+	unreported, err := v.unreported()
+	if err != nil {
+		return err
+	}
+	page, err := v.page(counted("Your desk", len(work.Claimed)+len(waiting)), v.link("/"), "home")
+	if err != nil {
+		return err
+	}
+	out := views.HomePage{Page: page, Lead: v.homeLead(work, len(waiting)), Mine: v.caseRows(work.Claimed, true),
+		MineEmpty:    v.nothingClaimed(work.Counts),
+		Approvals:    v.approvalRows(waiting),
+		ApprovalsURL: v.link("/approvals"),
+		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
+			LinkText: "All approvals", URL: v.link("/approvals", "tab", tabOpen)},
+		ShowApprovals: len(waiting) > 0 || v.by.Has(models.RoleFinanceLead),
+		Holds:         v.holdRows(due.Items), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
+		HoldsEmpty: ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."},
+		Notices:    append(v.alerts(work.Fraud, waiting), unreported...),
+	}
+	for _, c := range work.Counts {
+		out.Queues = append(out.Queues, v.queueCount(c))
+	}
+	return render(v.c, http.StatusOK, views.Home(out))
+}
+
+func (v *visit) homeLead(work queue.MyWork, waiting int) string {
+	day := v.now.In(v.zone).Format("Monday 2 January 2006")
+	open := int64(0)
+	for _, c := range work.Counts {
+		if c.Mine {
+			open += c.Open
+		}
+	}
+	switch {
+	case open == 0 && waiting == 0 && len(work.Claimed) == 0:
+		return day + ". Nothing waits for you."
+	case waiting == 0:
+		return fmt.Sprintf("%s. %s in your queues.", day, plural(open, "case is open", "cases are open"))
+	case open == 0:
+		return fmt.Sprintf("%s. %s for you.", day, plural(waiting, "approval waits", "approvals wait"))
+	}
+	return fmt.Sprintf("%s. %s in your queues, %s for you.", day, plural(open, "case is open", "cases are open"), plural(waiting, "approval waits", "approvals wait"))
+}
+
+// nothingClaimed leads to the person's queue where most waits.
+func (v *visit) nothingClaimed(counts []queue.QueueCount) ui.Empty {
+	e := ui.Empty{Heading: "You have claimed nothing", Text: "A claim keeps a case yours for 30 minutes while you look into it."}
+	var most queue.QueueCount
+	for _, c := range counts {
+		if c.Mine && c.Open > most.Open {
+			most = c
+		}
+	}
+	if most.Open > 0 {
+		e.LinkText, e.URL = fmt.Sprintf("Go to %s, %d open", most.Queue.Title(), most.Open), v.link(queueURL(most.Queue))
+	}
+	return e
+}
+
+func (v *visit) queueCount(c queue.QueueCount) views.QueueCount {
+	out := views.QueueCount{Code: string(c.Queue), Name: c.Queue.Title(), URL: v.link(queueURL(c.Queue)), Open: strconv.FormatInt(c.Open, 10), Oldest: v.due(c.OldestDue), Mine: c.Mine}
+	if c.Overdue > 0 {
+		out.Overdue = overdueText(c.Overdue)
+	}
+	if c.Held > 0 {
+		out.Held = strconv.FormatInt(c.Held, 10)
+	}
+	return out
+}
+
+func overdueText(n int64) string {
+	if n >= queue.MostOverdue {
+		return strconv.Itoa(queue.MostOverdue) + " or more"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// alerts are what must not be missed: suspected fraud for the AP lead, requests about to lapse for who
+// may decide them.
+func (v *visit) alerts(fraud []queue.FraudAlert, waiting []approvals.ListItem) []ui.Notice {
+	var out []ui.Notice
+	for _, f := range fraud {
+		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: fmt.Sprintf("%s suspects fraud, %s", f.By, v.ago(f.At)),
+			Text: ui.Foreign(orSome(f.Supplier, "unnamed supplier") + ": " + f.Reason), LinkText: "See the case", URL: caseURL(f.CaseID), TestID: "fraud-alert"})
+	}
+	for _, w := range waiting {
+		if left := w.ExpiresAt.Sub(v.now); left.Hours() < soonHours {
+			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "An approval request " + v.expires(w.ExpiresAt).Text, Text: "Without a decision it lapses and the write is refused.",
+				LinkText: "Decide it", URL: requestURL(w.RequestID), TestID: "expiring"})
+		}
+	}
+	return out
+}
+
+// unreported are writes released an age ago of which nobody said what came of them; approver and AP
+// lead are told.
+func (v *visit) unreported() ([]ui.Notice, error) {
+	if !v.by.Has(models.RoleFinanceLead, models.RoleAPLead) {
+		return nil, nil
+	}
+	late, err := v.p.approvals.List(v.ctx, v.by, approvals.Filter{Report: approvals.ReportOverdue, Limit: 20})
+	if err != nil {
+		return nil, err
+	}
+	var out []ui.Notice
+	for _, i := range late.Items {
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "No report came of an approved write", LinkText: "See the request", URL: requestURL(i.RequestID), TestID: "report-overdue",
+			Text: ui.Foreign(fmt.Sprintf("%s for invoice %s: check in the ERP whether it was posted.", i.Amount.Format(), orSome(i.Invoice.Number, i.InvoiceID)))})
+	}
+	return out, nil
+}
+
+// counts are the figures beside the navigation.
+func (v *visit) counts() ([]queue.QueueCount, int, error) {
+	counts, err := v.p.queue.Counts(v.ctx, v.by)
+	if models.IsCode(err, models.InsufficientPermission) {
+		counts, err = nil, nil // no role of people here: there is nothing to count for
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	waiting, err := v.p.approvals.WaitingFor(v.ctx, v.by)
+	if models.IsCode(err, models.InsufficientPermission) {
+		waiting, err = nil, nil
+	}
+	return counts, len(waiting), err
+}
+
+// counted is a title with the number a person looks for in a row of tabs.
+func counted[N int | int64](title string, n N) string { return fmt.Sprintf("%s (%d)", title, n) }
+
+func count(n int) string { return strconv.Itoa(n) }
+
+// caseRows are cases in a list; withQueue names the queue in each.
+func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow {
+	rows := make([]views.CaseRow, 0, len(items))
+	for _, i := range items {
+		row := views.CaseRow{ID: i.CaseID, URL: caseURL(i.CaseID), Status: caseBadge(i.Status), CodeWords: codeTitle(codeOf(i.Code)), Code: ui.Foreign(codeOf(i.Code)),
+			InvoiceNumber: ui.Foreign(orSome(i.InvoiceNumber, i.InvoiceID)), Supplier: ui.Foreign(i.Supplier), Amount: figures(i.Amount, i.Currency), Currency: i.Currency,
+			ClaimedByMe: i.ClaimedByMe, Age: v.age(i.CreatedAt), Agent: ui.Foreign(i.Agent)}
+		switch i.Status {
+		case models.CaseOpen:
+			row.Due = v.due(i.DueAt)
+		case models.CaseHeld:
+			row.Due = ui.Moment{Text: "until " + date(i.HeldUntil), Absolute: weekday(i.HeldUntil), ISO: i.HeldUntil.String()}
+		}
+		if i.ClaimedBy != nil {
+			row.ClaimedBy = *i.ClaimedBy
+		}
+		if slices.ContainsFunc(i.Marks, func(m queue.Mark) bool { return m.Kind == queue.MarkSuspectedFraud }) {
+			row.Status = ui.Badge{Text: "Suspected fraud", Tone: ui.ToneBad, Sign: ui.SignAlert}
+		}
+		if withQueue {
+			row.Queue = i.Queue.Title()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// pager leads on from one page of a list. The query is what narrows it, in pairs.
+func (v *visit) pager(path string, shown int, cursor, next string, query ...string) ui.Pager {
+	var p ui.Pager
+	if cursor != "" {
+		p.First = v.link(path, query...)
+	}
+	if next != "" {
+		p.Next = v.link(path, append(slices.Clone(query), "cursor", next)...)
+	}
+	if p.First != "" || p.Next != "" {
+		p.Text = plural(shown, "shown", "shown")
+	}
+	return p
+}

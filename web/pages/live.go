@@ -1,0 +1,117 @@
+package pages
+
+import (
+	"bufio"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+const (
+	// heartbeat is how often an idle stream writes, which is the only way to notice that its reader
+	// has left, and how soon a stream ends after its session.
+	heartbeat = 15 * time.Second
+	// settle is the pause between two notices of one stream, so that a burst of changes is one.
+	settle = 300 * time.Millisecond
+)
+
+// live streams to an open page that it may have changed. It says no more than that: the page's script
+// asks for the page again, as the person it belongs to.
+func (v *visit) live() error {
+	topics, err := v.topics(v.c.Query("topic"))
+	if err != nil {
+		return err
+	}
+	stream := liveStream{
+		app:   v.p.app,
+		alive: v.stillSignedIn(),
+	}
+	// Subscribe before the first byte: what changes from here on is told.
+	stream.wake, stream.unsubscribe = v.p.store.Hub().Subscribe(topics...)
+	v.c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
+	v.c.Set(fiber.HeaderCacheControl, "no-store")
+	v.c.Set("X-Accel-Buffering", "no")
+	v.c.Context().SetBodyStreamWriter(stream.write)
+	return nil
+}
+
+// topics are the changes behind the name of a page, within what the person reaches.
+func (v *visit) topics(name string) ([]string, error) {
+	kind, id, _ := strings.Cut(name, ":")
+	ws := v.by.WorkspaceID
+	switch kind {
+	case "home":
+		return []string{models.TopicQueues(ws), models.TopicApprovals(ws), models.TopicHolds(ws)}, nil
+	case "queue":
+		if models.Queue(id).Valid() {
+			return []string{models.TopicQueues(ws)}, nil
+		}
+	case "approvals":
+		return []string{models.TopicApprovals(ws)}, nil
+	case "holds":
+		return []string{models.TopicHolds(ws)}, nil
+	case "case":
+		if err := v.goToCase(id); err != nil {
+			return nil, err
+		}
+		return []string{models.TopicCase(id)}, nil
+	case "request":
+		if err := v.goToRequest(id); err != nil {
+			return nil, err
+		}
+		return []string{models.TopicRequest(id)}, nil
+	case "hold":
+		if err := v.goToHold(id); err != nil {
+			return nil, err
+		}
+		return []string{models.TopicHold(id)}, nil
+	}
+	return nil, models.Missing("live topic", name)
+}
+
+// liveStream outlives the request that opened it, so it holds nothing of it.
+type liveStream struct {
+	app         context.Context
+	wake        <-chan struct{}
+	unsubscribe func()
+	alive       func(context.Context) bool
+}
+
+// write streams until the reader leaves, the session ends or the desk shuts down.
+func (s liveStream) write(w *bufio.Writer) {
+	defer s.unsubscribe()
+	say := func(line string) bool {
+		_, err := w.WriteString(line)
+		return err == nil && w.Flush() == nil
+	}
+	if !say("retry: 3000\n\n") {
+		return
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-s.app.Done():
+			return
+		case <-beat.C:
+			if !s.alive(s.app) || !say(": still here\n\n") {
+				return
+			}
+		case <-s.wake:
+			if !s.alive(s.app) || !say("data: changed\n\n") {
+				return
+			}
+			pause := time.NewTimer(settle)
+			select {
+			case <-s.app.Done():
+				pause.Stop()
+				return
+			case <-pause.C:
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// showLogin is GET /login. Whoever is signed in already goes on.
+func (p *Pages) showLogin(c *fiber.Ctx) error {
+	next := localPath(c.Query("next"))
+	if _, err := p.auth.Session(c); err == nil {
+		return seeOther(c, orHome(next))
+	}
+	return p.login(c, http.StatusOK, "", next, nil)
+}
+
+// signIn is POST /login.
+func (p *Pages) signIn(c *fiber.Ctx) error {
+	typed := fieldsOf(c, "email", "password", "next")
+	next := localPath(typed["next"])
+	err := p.auth.CheckCSRF(c)
+	if err == nil {
+		err = p.auth.SignIn(c, typed["email"], typed["password"])
+	} else if _, signedIn := p.auth.Session(c); signedIn == nil && models.IsCode(err, models.SecurityBlocked) {
+		return seeOther(c, orHome(next)) // a second sign-in form, left open since before the first was sent
+	}
+	switch {
+	case err == nil:
+		return seeOther(c, orHome(next))
+	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked):
+		return p.login(c, statusOf(err), typed["email"], next, err)
+	}
+	return err
+}
+
+func (p *Pages) login(c *fiber.Ctx, status int, email, next string, refused error) error {
+	token, err := p.auth.CSRFToken(c)
+	if err != nil {
+		return err
+	}
+	page := views.LoginPage{
+		Page: views.Page{Title: "Sign in", Assets: assets(), CSRF: token, SelfURL: "/login", Flashes: p.said(c)},
+		Form: views.Form{URL: "/login", CSRF: token}, Next: next,
+		Email:    ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: email},
+		Password: ui.Field{Name: "password", Label: "Password", Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
+	}
+	if ne, ok := models.AsNamed(refused); ok {
+		page.Form.Heading, page.Form.Errors = "You are not signed in", []ui.FieldError{{Text: sentence(ne.Message)}}
+	}
+	return render(c, status, views.Login(page))
+}
+
+func orHome(next string) string {
+	if next == "" {
+		return "/"
+	}
+	return next
+}
+
+// toLogin sends somebody who is not signed in to the sign-in page, and from there to where they were
+// going. A form's address is no page, so they come to the page it stands on.
+func toLogin(c *fiber.Ctx) error {
+	next := c.OriginalURL()
+	if c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead {
+		next = pageBehind(c.Path())
+	}
+	to := "/login"
+	if next = localPath(next); next != "" && next != "/" {
+		to += "?" + url.Values{"next": {next}}.Encode()
+	}
+	return seeOther(c, to)
+}
+
+// signOut is POST /logout.
+func (v *visit) signOut() error {
+	if err := v.p.auth.SignOut(v.c, v.id); err != nil {
+		return err
+	}
+	v.p.say(v.c, "signed_out")
+	return seeOther(v.c, "/login")
+}
+
+// switchWorkspace is POST /workspace: the pages show another workspace from now on.
+func (v *visit) switchWorkspace() error {
+	to := v.typed("workspace_id")["workspace_id"]
+	if err := v.p.store.SelectWorkspace(v.ctx, v.id, to); err != nil {
+		return err
+	}
+	if to != v.chosen {
+		v.p.say(v.c, "switched")
+	}
+	return seeOther(v.c, "/")
+}

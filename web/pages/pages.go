@@ -1,0 +1,223 @@
+package pages
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/web/auth"
+	"github.com/apdesk/apdesk/web/problem"
+)
+
+// Config is what the pages need.
+type Config struct {
+	Store     *models.Store
+	Queue     *queue.Service
+	Approvals *approvals.Service
+	Auth      *auth.Auth
+	// PublicURL is the address people use; cookies are for https only when it is one.
+	PublicURL string
+	Logger    *slog.Logger
+	// Context ends when the desk shuts down, and with it every live stream. nil never ends.
+	Context context.Context
+}
+
+// Pages serves the desk's pages. Make it with New and put it on a router with Mount.
+type Pages struct {
+	store     *models.Store
+	queue     *queue.Service
+	approvals *approvals.Service
+	auth      *auth.Auth
+	secure    bool
+	log       *slog.Logger
+	app       context.Context
+}
+
+// New makes the pages.
+func New(cfg Config) *Pages {
+	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context,
+		secure: strings.HasPrefix(strings.ToLower(cfg.PublicURL), "https://")}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.app == nil {
+		p.app = context.Background()
+	}
+	return p
+}
+
+// Mount puts every page on the router. GET and HEAD change nothing; every POST checks its CSRF token
+// first.
+func (p *Pages) Mount(r fiber.Router) {
+	r.Get("/login", p.guarded(p.showLogin))
+	r.Post("/login", p.guarded(p.signIn))
+
+	get := func(path string, show func(*visit) error) { r.Get(path, p.guarded(p.signedIn(show))) }
+	post := func(path string, act func(*visit) error) {
+		r.Post(path, p.guarded(p.signedIn(func(v *visit) error {
+			if err := p.auth.CheckCSRF(v.c); err != nil {
+				return err
+			}
+			return act(v)
+		})))
+	}
+	post("/logout", (*visit).signOut)
+	post("/workspace", (*visit).switchWorkspace)
+	get("/live", (*visit).live)
+
+	get("/", (*visit).home)
+	get("/queues/:queue", (*visit).showQueue)
+
+	get("/cases/:id", (*visit).showCase)
+	post("/cases/:id", (*visit).decideCase)
+	post("/cases/:id/decision", (*visit).decideCase)
+	post("/cases/:id/claim", (*visit).claimCase)
+	post("/cases/:id/release", (*visit).releaseCase)
+	post("/cases/:id/take-over", (*visit).takeOverCase)
+	post("/cases/:id/comments", (*visit).commentCase)
+
+	get("/approvals", (*visit).listApprovals)
+	get("/approvals/:id", (*visit).showApproval)
+	post("/approvals/:id", (*visit).vote)
+	post("/approvals/:id/vote", (*visit).vote)
+	get("/approvals/:id/revoke", (*visit).askRevoke)
+	post("/approvals/:id/revoke", (*visit).revoke)
+	get("/approvals/:id/withdraw", (*visit).askWithdraw)
+	post("/approvals/:id/withdraw", (*visit).withdraw)
+
+	get("/holds", (*visit).listHolds)
+	get("/holds/:id", (*visit).showHold)
+
+	get("/settings", (*visit).showSettings)
+	post("/settings/period", (*visit).movePeriod)
+	post("/settings/holidays", (*visit).addHoliday)
+	post("/settings/holidays/remove", (*visit).removeHoliday)
+	post("/settings/bindings", (*visit).setBinding)
+	get("/settings/rules", (*visit).showRules)
+	post("/settings/rules", (*visit).addRule)
+	post("/settings/rules/:id/retire", (*visit).retireRule)
+}
+
+// guarded turns the error of a handler into its page.
+func (p *Pages) guarded(h fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if err := h(c); err != nil {
+			return p.Problem(c, err)
+		}
+		return nil
+	}
+}
+
+// signedIn lets only a signed-in person through; everybody else is sent to sign in, whatever the
+// method.
+func (p *Pages) signedIn(h func(*visit) error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		v, err := p.visit(c)
+		if models.IsCode(err, models.Unauthenticated) && c.Path() != "/live" {
+			return toLogin(c) // a stream is no page: it just ends
+		}
+		if err != nil {
+			return err
+		}
+		if err := v.chooseWorkspace(); err != nil {
+			return err
+		}
+		return h(v)
+	}
+}
+
+// visit says who comes. It fails with unauthenticated.
+func (p *Pages) visit(c *fiber.Ctx) (*visit, error) {
+	id, err := p.auth.Session(c)
+	if err != nil {
+		return nil, err
+	}
+	token, err := p.auth.CSRFToken(c)
+	if err != nil {
+		return nil, err
+	}
+	v := &visit{p: p, c: c, ctx: c.UserContext(), id: id, csrf: token, words: words{now: p.store.Now().Time}}
+	v.workspaces, err = p.store.WorkspacesOf(v.ctx, id)
+	return v, err
+}
+
+// param is a part of the address as text; it stays valid after the request.
+func (v *visit) param(name string) string {
+	raw := strings.Clone(v.c.Params(name))
+	if text, err := url.PathUnescape(raw); err == nil {
+		return text
+	}
+	return raw
+}
+
+// formField is one field of a posted form.
+type formField struct{ name, value string }
+
+// posted lists the fields of the form in the order in which they were sent. What stands in the address
+// is no field of a form.
+func posted(c *fiber.Ctx) []formField {
+	var fields []formField
+	c.Context().PostArgs().VisitAll(func(name, value []byte) {
+		fields = append(fields, formField{string(name), string(value)})
+	})
+	if form, err := c.MultipartForm(); err == nil {
+		for name, values := range form.Value {
+			for _, value := range values {
+				fields = append(fields, formField{name, value})
+			}
+		}
+	}
+	return fields
+}
+
+// fieldsOf reads fields of a form as they were sent; of several with one name the first that is filled
+// in.
+func fieldsOf(c *fiber.Ctx, names ...string) map[string]string {
+	values := make(map[string]string, len(names))
+	for _, f := range posted(c) {
+		if slices.Contains(names, f.name) && values[f.name] == "" {
+			values[f.name] = f.value
+		}
+	}
+	return values
+}
+
+// typed reads fields of the form that was posted, without blanks around them.
+func (v *visit) typed(names ...string) map[string]string {
+	values := fieldsOf(v.c, names...)
+	for name, value := range values {
+		values[name] = strings.TrimSpace(value)
+	}
+	return values
+}
+
+// version reads the version a form was made for.
+func version(text string) (int64, []models.Issue) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, []models.Issue{{Path: "/version", Message: "the form does not say which state it is about; read the page as it is now and send it again"}}
+	}
+	return n, nil
+}
+
+// invalid is VALIDATION_ERROR with the issues, nil without any.
+func invalid(issues []models.Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	return models.Invalid(issues...)
+}
+
+// asNamed is what a person may see of an error; anything that is no named error is INTERNAL.
+func asNamed(err error) *models.NamedError {
+	ne, _, _ := problem.Of(err, "")
+	return ne
+}

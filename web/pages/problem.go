@@ -1,0 +1,97 @@
+package pages
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/web/problem"
+)
+
+// Problem answers a request that failed with a page that says what to do next. It is also for the
+// server's own error handler: errors of Fiber keep their status.
+func (p *Pages) Problem(c *fiber.Ctx, err error) error {
+	ne, status, unexpected := problem.Of(err, problem.RequestID(c))
+	if unexpected {
+		problem.Log(c.UserContext(), p.log, ne, problem.RequestID(c), err)
+	}
+	if ne.Code == models.ValidationError {
+		status = http.StatusUnprocessableEntity
+	}
+	if wait := problem.Wait(ne); wait > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(wait))
+	}
+	page := problemPage(ne, status)
+	page.Page = p.around(c, page.Heading)
+	page.Status = strconv.Itoa(status)
+	if status >= http.StatusInternalServerError {
+		page.RequestID = problem.RequestID(c)
+	}
+	return render(c, status, views.Problem(page))
+}
+
+// around is the frame of a problem page: the person's own when they are signed in and it can be read.
+func (p *Pages) around(c *fiber.Ctx, title string) views.Page {
+	v, err := p.visit(c)
+	if err == nil {
+		err = v.chooseWorkspace()
+	}
+	if err != nil {
+		return views.Page{Title: title, Assets: assets(), SelfURL: "/"}
+	}
+	page, err := v.page(title, "", "")
+	if err != nil {
+		return v.plainPage(title)
+	}
+	return page
+}
+
+// statusOf is the status of a page for an error. A form that is not filled in right is 422.
+func statusOf(err error) int {
+	ne, status, _ := problem.Of(err, "")
+	if ne.Code == models.ValidationError {
+		return http.StatusUnprocessableEntity
+	}
+	return status
+}
+
+// formStatus is the status of a page that shows a refused form again.
+func formStatus(err error) int {
+	if models.IsCode(err, models.Conflict) {
+		return http.StatusConflict
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// problemPage says in words what an error means for the person.
+func problemPage(ne *models.NamedError, status int) views.ProblemPage {
+	page := views.ProblemPage{LinkText: "Your desk", URL: "/"}
+	switch {
+	case status == http.StatusNotFound:
+		page.Heading, page.Text = "There is nothing here", "Either this address is wrong, or the record belongs to a workspace you cannot reach."
+	case status == http.StatusMethodNotAllowed:
+		page.Heading, page.Text = "This address only takes forms", "Nothing was changed. A link never decides anything here."
+	case status == http.StatusUnauthorized:
+		page.Heading, page.Text, page.LinkText, page.URL = "You are not signed in", "Your session has ended. Nothing was changed.", "Sign in", "/login"
+	case ne.Code == models.InsufficientPermission:
+		page.Heading, page.Text, page.Next = "This is not yours to do", sentence(ne.Message), "Nothing was changed."
+	case ne.Code == models.SecurityBlocked:
+		page.Heading, page.Text, page.Next = "This form is not current", "It was not sent from a page of this session, or the page is too old. Nothing was changed.", "Open the page again and send the form from there."
+	case status == http.StatusForbidden:
+		page.Heading, page.Text, page.Next = "This was refused", sentence(ne.Message), "Nothing was changed."
+	case status == http.StatusConflict:
+		page.Heading, page.Text, page.Next = "Something else happened first", sentence(ne.Message), "Nothing you sent was recorded."
+	case status == http.StatusTooManyRequests:
+		page.Heading, page.Text = "Too many requests", sentence(ne.Message)
+	case status == http.StatusServiceUnavailable:
+		page.Heading, page.Text, page.Next = "The desk is not reachable just now", "Nothing was changed.", "Wait a few seconds, then send it again."
+	case status >= http.StatusInternalServerError:
+		page.Heading, page.Text = "Something went wrong", "The fault is on the desk's side. What you sent was either recorded whole or not at all."
+	default:
+		page.Heading, page.Text, page.Next = "This could not be done", sentence(ne.Message), "Nothing was changed."
+	}
+	return page
+}

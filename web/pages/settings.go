@@ -1,0 +1,309 @@
+package pages
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// The forms of the settings page.
+const (
+	formPeriod  = "period"
+	formHoliday = "holiday"
+	formBinding = "binding"
+)
+
+// workspaceEditors may change holidays and bindings; the period is the finance lead's.
+var workspaceEditors = []models.Role{models.RoleAdmin, models.RoleAPLead}
+
+// showSettings is GET /settings.
+func (v *visit) showSettings() error { return v.settings(http.StatusOK, refusal{}) }
+
+// refusal is a form that was refused: which one, what was typed, and what is wrong with it.
+type refusal struct {
+	form     string
+	heading  string
+	typed    map[string]string
+	problems map[string]string // by field name; "" is about the form as a whole
+}
+
+func (r refusal) of(form string) refusal {
+	if r.form == form {
+		return r
+	}
+	return refusal{form: form}
+}
+
+// field gives a field back as it was typed, with what is wrong with it.
+func (r refusal) field(f ui.Field) ui.Field {
+	if typed, ok := r.typed[f.Name]; ok {
+		f.Value = typed
+		for i := range f.Options {
+			f.Options[i].Selected = f.Options[i].Value == typed
+		}
+	}
+	f.Error = r.problems[f.Name]
+	return f
+}
+
+// summary lists what is wrong above the form; problems of fields it does not have come last.
+func (r refusal) summary(fields ...ui.Field) []ui.FieldError {
+	out := ui.ErrorsOf(fields...)
+	known := map[string]bool{}
+	for _, f := range fields {
+		known[f.Name] = true
+	}
+	var rest []string
+	for name, problem := range r.problems {
+		if !known[name] && problem != "" {
+			rest = append(rest, sentence(problem))
+		}
+	}
+	slices.Sort(rest)
+	for _, text := range rest {
+		out = append(out, ui.FieldError{Text: text})
+	}
+	return out
+}
+
+// refuse turns the refusal of a service into that of a form. ok is false for errors that are not about
+// what was typed. names translates the service's pointers, "/period_closed_through", into field names;
+// without a translation the pointer's own name counts.
+func refuse(err error, form, heading string, typed, names map[string]string) (r refusal, ok bool) {
+	ne, named := models.AsNamed(err)
+	if !named || (ne.Code != models.ValidationError && ne.Code != models.Unprocessable && ne.Code != models.Conflict) {
+		return refusal{}, false
+	}
+	r = refusal{form: form, heading: heading, typed: typed, problems: map[string]string{}}
+	issues, _ := ne.Details["issues"].([]models.Issue)
+	for _, is := range issues {
+		name := strings.ReplaceAll(strings.TrimPrefix(is.Path, "/"), "/", ".")
+		if to, ok := names[name]; ok {
+			name = to
+		}
+		if r.problems[name] != "" {
+			r.problems[name] += "; "
+		}
+		r.problems[name] += is.Message
+	}
+	if len(issues) == 0 {
+		r.problems[""] = ne.Message
+	}
+	return r, true
+}
+
+// movePeriod is POST /settings/period.
+func (v *visit) movePeriod() error {
+	typed := v.typed("period_closed_through")
+	if err := v.by.NeedRole(models.RoleFinanceLead); err != nil {
+		return err
+	}
+	through, err := optionalDate(typed["period_closed_through"], "/period_closed_through")
+	if err == nil {
+		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.MovePeriod(through, models.Date{}) })
+	}
+	return v.changed(err, formPeriod, "The closed period was not moved", typed, "period_moved")
+}
+
+// addHoliday is POST /settings/holidays.
+func (v *visit) addHoliday() error {
+	typed := v.typed("day")
+	if err := v.by.NeedRole(workspaceEditors...); err != nil {
+		return err
+	}
+	day, err := models.ParseDate(typed["day"])
+	if err != nil {
+		err = models.Invalid(models.Issue{Path: "/day", Message: err.Error()})
+	} else {
+		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.AddHolidays(day) })
+	}
+	return v.changed(err, formHoliday, "The holiday was not added", typed, "holiday_added")
+}
+
+// removeHoliday is POST /settings/holidays/remove.
+func (v *visit) removeHoliday() error {
+	typed := v.typed("day")
+	if err := v.by.NeedRole(workspaceEditors...); err != nil {
+		return err
+	}
+	day, err := models.ParseDate(typed["day"])
+	if err != nil {
+		err = models.Invalid(models.Issue{Path: "/day", Message: err.Error()})
+	} else {
+		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.RemoveHoliday(day) })
+	}
+	return v.changed(err, formHoliday, "The holiday was not removed", typed, "holiday_removed")
+}
+
+// setBinding is POST /settings/bindings.
+func (v *visit) setBinding() error {
+	typed := v.typed("tool", "invoice_id", "amount", "currency", "posting_date", "supplier_id")
+	if err := v.by.NeedRole(models.RoleAdmin); err != nil {
+		return err
+	}
+	b := models.Binding{InvoiceID: typed["invoice_id"], Amount: typed["amount"], Currency: typed["currency"],
+		PostingDate: typed["posting_date"], SupplierID: typed["supplier_id"]}
+	var issues []models.Issue
+	if typed["tool"] == "" {
+		issues = append(issues, models.Issue{Path: "/tool", Message: "must name a tool"})
+	}
+	for _, name := range []string{"invoice_id", "amount", "currency", "posting_date", "supplier_id"} {
+		if p := typed[name]; p != "" && !validPointer(p) {
+			issues = append(issues, models.Issue{Path: "/" + name, Message: "must be a JSON Pointer such as /invoice_id, or empty"})
+		}
+	}
+	var err error
+	if len(issues) > 0 {
+		err = models.Invalid(issues...)
+	} else {
+		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetBinding(typed["tool"], b) })
+	}
+	return v.changed(err, formBinding, "The pointers were not saved", typed, "binding_set")
+}
+
+// validPointer says whether s is a JSON Pointer to a member: "/" first, "~" only as ~0 or ~1.
+func validPointer(s string) bool {
+	if !strings.HasPrefix(s, "/") || len(s) > 200 {
+		return false
+	}
+	return !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(s), "~")
+}
+
+// changed answers a form of the settings: back to the page, or the page with what is wrong.
+func (v *visit) changed(err error, form, heading string, typed map[string]string, message string) error {
+	if err == nil {
+		v.p.say(v.c, message)
+		return seeOther(v.c, string(v.link("/settings")))
+	}
+	r, ok := refuse(err, form, heading, typed, nil)
+	if !ok {
+		return err
+	}
+	return v.settings(formStatus(err), r)
+}
+
+func (v *visit) settings(status int, refused refusal) error {
+	var days []models.Date
+	var bindings map[string]models.Binding
+	err := v.p.store.View(v.ctx, v.by, func(tx *models.Tx) error {
+		var err error
+		if v.ws, err = tx.Workspace(); err != nil {
+			return err
+		}
+		if days, err = tx.Holidays(); err != nil {
+			return err
+		}
+		bindings, err = tx.Bindings()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	page, err := v.page("Settings", v.link("/settings"), "")
+	if err != nil {
+		return err
+	}
+	out := views.SettingsPage{Page: page, Lead: v.ws.Name + ", company code " + v.ws.ID + ".", Tabs: v.settingsTabs("/settings"),
+		Facts: []ui.Entry{ui.Pair("Name", v.ws.Name), ui.Pair("Company code", v.ws.ID), ui.Pair("Time zone", v.ws.TimeZone), ui.Pair("Currency", v.ws.Currency),
+			ui.Pair("Business hours", "Monday to Friday, 9:00 to 17:00, less the holidays below")},
+		Period:   v.periodSetting(refused.of(formPeriod)),
+		Holidays: v.holidaySetting(days, refused.of(formHoliday)),
+		Bindings: v.bindingSetting(bindings, refused.of(formBinding))}
+	if out.Period.Form == nil && out.Holidays.Form == nil && out.Bindings.Form == nil {
+		out.WhyNot = "You can read the settings, not change them. The posting period is moved by a finance lead, holidays by an AP lead or an admin, pointers by an admin."
+	}
+	return render(v.c, status, views.Settings(out))
+}
+
+func (v *visit) settingsTabs(current string) []ui.Tab {
+	return []ui.Tab{
+		{Label: "Workspace", URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
+		{Label: "Approval rules", URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
+	}
+}
+
+func (v *visit) periodSetting(refused refusal) views.PeriodSetting {
+	s := views.PeriodSetting{Through: date(v.ws.PeriodClosedThrough)}
+	if !v.ws.PeriodReopenedUntil.IsZero() {
+		s.By = "Reopened until " + date(v.ws.PeriodReopenedUntil) + "."
+	}
+	if !v.by.Has(models.RoleFinanceLead) {
+		return s
+	}
+	s.Field = refused.field(ui.Field{Name: "period_closed_through", Label: "Closed through", Kind: ui.FieldDate, Value: v.ws.PeriodClosedThrough.String(),
+		Hint: "The last day on which nothing more may be posted. Empty: no day is closed."})
+	form := v.form(v.link("/settings/period"))
+	form.Heading, form.Errors = refused.heading, refused.summary(s.Field)
+	s.Form = &form
+	return s
+}
+
+func (v *visit) holidaySetting(days []models.Date, refused refusal) views.HolidaySetting {
+	s := views.HolidaySetting{}
+	edits := v.by.Has(workspaceEditors...)
+	for _, d := range days {
+		h := views.Holiday{Day: weekday(d)}
+		if edits {
+			h.Remove = &ui.PostForm{URL: v.link("/settings/holidays/remove"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "day", Value: d.String()}},
+				Button: ui.Button{Label: "Remove", Variant: ui.ButtonQuiet}}
+		}
+		s.Days = append(s.Days, h)
+	}
+	if !edits {
+		return s
+	}
+	s.Field = refused.field(ui.Field{Name: "day", Label: "Day", Kind: ui.FieldDate, Required: true})
+	form := v.form(v.link("/settings/holidays"))
+	form.Heading, form.Errors = refused.heading, refused.summary(s.Field)
+	s.Form = &form
+	return s
+}
+
+func (v *visit) bindingSetting(bindings map[string]models.Binding, refused refusal) views.BindingSetting {
+	s := views.BindingSetting{}
+	tools := make([]string, 0, len(bindings))
+	for tool := range bindings {
+		tools = append(tools, tool)
+	}
+	slices.Sort(tools)
+	defaults := models.DefaultBindings()
+	for _, tool := range tools {
+		b := bindings[tool]
+		builtIn, known := defaults[tool]
+		s.Rows = append(s.Rows, views.Binding{Tool: ui.Foreign(tool), Invoice: ui.Foreign(b.InvoiceID), Amount: ui.Foreign(b.Amount), Currency: ui.Foreign(b.Currency),
+			PostingDate: ui.Foreign(b.PostingDate), SupplierID: ui.Foreign(b.SupplierID), Default: known && b == builtIn})
+	}
+	if !v.by.Has(models.RoleAdmin) {
+		return s
+	}
+	for _, f := range []ui.Field{
+		{ID: "b-tool", Name: "tool", Label: "Tool", Required: true},
+		{ID: "b-invoice", Name: "invoice_id", Label: "Invoice", Placeholder: "/invoice_id"},
+		{ID: "b-amount", Name: "amount", Label: "Amount", Placeholder: "/amount"},
+		{ID: "b-currency", Name: "currency", Label: "Currency", Placeholder: "/currency"},
+		{ID: "b-posting", Name: "posting_date", Label: "Posting date", Placeholder: "/posting_date"},
+		{ID: "b-supplier", Name: "supplier_id", Label: "Supplier", Placeholder: "/supplier_id"},
+	} {
+		s.Fields = append(s.Fields, refused.field(f))
+	}
+	form := v.form(v.link("/settings/bindings"))
+	form.Heading, form.Errors = refused.heading, refused.summary(s.Fields...)
+	s.Form = &form
+	return s
+}
+
+// optionalDate reads a date that may be left empty.
+func optionalDate(text, path string) (models.Date, error) {
+	if text == "" {
+		return models.Date{}, nil
+	}
+	d, err := models.ParseDate(text)
+	if err != nil {
+		return models.Date{}, models.Invalid(models.Issue{Path: path, Message: err.Error()})
+	}
+	return d, nil
+}

@@ -1,0 +1,290 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// told says what an event of the trail means. what finishes a sentence that begins with the actor's
+// name; words are what the actor wrote; details are the facts worth showing beside it.
+type told struct {
+	what    string
+	words   string
+	details []ui.Entry
+}
+
+// eventData is what the desk writes beside its events.
+type eventData struct {
+	Queue          models.Queue        `json:"queue"`
+	Exit           string              `json:"exit"`
+	Reason         string              `json:"reason"`
+	Input          map[string]string   `json:"input"`
+	Until          string              `json:"until"`
+	From           string              `json:"from"`
+	HeldUntil      string              `json:"held_until"`
+	CommentID      string              `json:"comment_id"`
+	Message        string              `json:"message"`
+	Why            string              `json:"why"`
+	Tool           string              `json:"tool"`
+	Amount         string              `json:"amount"`
+	Currency       string              `json:"currency"`
+	Rule           string              `json:"rule"`
+	RuleVersion    int64               `json:"rule_version"`
+	Required       int                 `json:"required"`
+	Decision       models.VoteDecision `json:"decision"`
+	Role           models.Role         `json:"role"`
+	Limit          string              `json:"limit"`
+	SecondStep     bool                `json:"second_step"`
+	SentBack       bool                `json:"sent_back"`
+	Correction     map[string]string   `json:"correction"`
+	Approval       string              `json:"approval"`
+	Status         string              `json:"status"`
+	DocumentNumber string              `json:"document_number"`
+	Result         string              `json:"result"`
+	ChecksLeft     *int                `json:"checks_left"`
+	NextCheckAt    string              `json:"next_check_at"`
+	Code           string              `json:"code"`
+}
+
+// timeline joins what agents, people and the desk did, the newest first. comments gives the text
+// behind an event that only names its comment.
+func (w words) timeline(events []models.AuditEvent, comments []models.Comment) []ui.TimelineEntry {
+	events = slices.Clone(events)
+	slices.SortStableFunc(events, func(a, b models.AuditEvent) int {
+		if c := b.At.Compare(a.At.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(b.ID, a.ID)
+	})
+	out := make([]ui.TimelineEntry, 0, len(events))
+	for _, e := range events {
+		var d eventData
+		_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
+		t := w.tell(e, d)
+		if d.CommentID != "" {
+			for _, c := range comments {
+				if c.ID == d.CommentID {
+					t.words = c.Text
+				}
+			}
+		}
+		entry := ui.TimelineEntry{At: w.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: t.what,
+			Words: ui.Foreign(t.words), Details: t.details}
+		switch e.Channel {
+		case models.ChannelSystem:
+			entry.Kind = ui.BySystem
+		case models.ChannelAPI, models.ChannelMCP:
+			entry.Kind = ui.ByAgent
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+// tell puts one event into words.
+func (w words) tell(e models.AuditEvent, d eventData) told {
+	noun, _, _ := strings.Cut(e.Action, ".")
+	switch noun {
+	case "case":
+		return w.tellCase(e, d)
+	case "hold":
+		return w.tellHold(e, d)
+	case "request", "vote", "approval", "redeem", "write", "report":
+		return w.tellApproval(e, d)
+	}
+	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+}
+
+func (w words) tellCase(e models.AuditEvent, d eventData) told {
+	switch e.Action {
+	case "case.opened":
+		if e.Channel == models.ChannelSystem {
+			return told{what: "opened the case in " + d.Queue.Title()}
+		}
+		return told{what: "stopped and handed over; the case went to " + d.Queue.Title()}
+	case "case.joined":
+		return told{what: "handed over the same stop again"}
+	case "case.answered":
+		return told{what: "answered the question"}
+	case "case.claimed":
+		return told{what: "claimed the case"}
+	case "case.released":
+		return told{what: "released the case"}
+	case "case.taken_over":
+		if d.From != "" {
+			return told{what: "took the case over from " + d.From}
+		}
+		return told{what: "took the case over"}
+	case "case.commented":
+		return told{what: "commented"}
+	case "case.decided":
+		return told{what: "chose “" + queue.ExitLabel(d.Exit) + "”", words: d.Reason, details: inputEntries(d.Input)}
+	case "case.held":
+		return told{what: "put the case on hold until " + dateText(d.Until)}
+	case "case.moved":
+		return told{what: "moved the case to " + d.Queue.Title()}
+	case "case.resolved":
+		return told{what: "resolved the case"}
+	case "case.reopened":
+		return told{what: "brought the case back, since " + orSome(dateText(d.HeldUntil), "its day") + " has come"}
+	case "case.fraud_suspected":
+		return told{what: "told the AP lead of suspected fraud"}
+	}
+	if strings.HasSuffix(e.Action, "_refused") {
+		act := strings.TrimSuffix(strings.TrimPrefix(e.Action, "case."), "_refused")
+		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs("Why", d.Message)}
+	}
+	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+}
+
+func (w words) tellHold(e models.AuditEvent, d eventData) told {
+	var more []ui.Entry
+	if d.ChecksLeft != nil {
+		more = pairs("Checks left", fmt.Sprint(*d.ChecksLeft))
+	}
+	switch e.Action {
+	case "hold.opened":
+		return told{what: "asked the desk to wait and check again"}
+	case "hold.joined":
+		return told{what: "asked to wait for the same thing again"}
+	case "hold.leased":
+		return told{what: "took the check on"}
+	case "hold.checked":
+		return told{what: "checked: still missing", details: more}
+	case "hold.check_missed":
+		return told{what: "counted a check that nobody made", details: more}
+	case "hold.released":
+		return told{what: "checked: available now; the wait is over"}
+	case "hold.escalated":
+		return told{what: "opened a case, since no check is left"}
+	case "hold.cancelled":
+		return told{what: "cancelled the hold", words: d.Reason}
+	}
+	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+}
+
+func (w words) tellApproval(e models.AuditEvent, d eventData) told {
+	switch e.Action {
+	case "request.filed":
+		return told{what: "asked for leave to call " + d.Tool, details: pairs("Amount", money(d.Amount, d.Currency))}
+	case "request.joined":
+		return told{what: "asked for the same call again"}
+	case "request.routed", "request.routed_again":
+		return told{what: "routed the request by the matrix", details: pairs("Rule", ruleName(d.Rule, d.RuleVersion), "Votes needed", fmt.Sprint(d.Required))}
+	case "request.unrouted":
+		return told{what: "found nobody who may decide", details: pairs("Why", d.Why)}
+	case "request.approver_named":
+		return told{what: "named an approver for this request only"}
+	case "request.rejected":
+		if d.SentBack {
+			return told{what: "sent the call back with a correction", details: inputEntries(d.Correction)}
+		}
+		return told{what: "refused the call"}
+	case "request.expired":
+		return told{what: "let the request expire: nobody decided in time"}
+	case "request.withdrawn":
+		return told{what: "withdrew the request", words: d.Reason}
+	case "request.refused":
+		return told{what: "asked for a call that was refused", details: pairs("Why", d.Code)}
+	case "vote.cast":
+		t := told{what: "voted yes", words: d.Reason, details: pairs("As", d.Role.Title(), "Limit", limitText(d.Limit, d.Currency), "Rule", ruleName(d.Rule, d.RuleVersion))}
+		if d.Decision == models.VoteReject {
+			t.what = "voted no"
+		}
+		if d.SecondStep {
+			t.details = append(t.details, ui.Pair("Second step", "confirmed that the same call ran before"))
+		}
+		return t
+	case "vote.refused":
+		return told{what: "tried to vote and was refused", details: pairs("Why", orSome(d.Why, d.Message))}
+	case "approval.granted":
+		return told{what: "granted the approval", details: pairs("Approval", d.Approval)}
+	case "approval.redeemed":
+		return told{what: "used the approval for exactly this call"}
+	case "approval.retried":
+		return told{what: "used the approval again after a write that failed"}
+	case "approval.revoked":
+		return told{what: "revoked the approval", words: d.Reason}
+	case "approval.expired":
+		return told{what: "let the approval expire unused"}
+	case "redeem.refused":
+		return told{what: "tried to use an approval and was refused", details: pairs("Why", strings.ReplaceAll(d.Reason, "_", " "))}
+	case "write.reported":
+		return told{what: "reported the write as " + d.Status, details: pairs("Document", d.DocumentNumber, "Message", d.Message)}
+	case "report.overdue":
+		return told{what: "told approver and AP lead that no report came"}
+	}
+	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+}
+
+// pairs are labelled texts, without the empty ones.
+func pairs(labelled ...string) []ui.Entry {
+	var out []ui.Entry
+	for i := 0; i+1 < len(labelled); i += 2 {
+		if labelled[i+1] != "" {
+			out = append(out, ui.Pair(labelled[i], labelled[i+1]))
+		}
+	}
+	return out
+}
+
+// inputEntries are what a person entered for an exit, in the order of their names.
+func inputEntries(input map[string]string) []ui.Entry {
+	names := make([]string, 0, len(input))
+	for name := range input {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var out []ui.Entry
+	for _, name := range names {
+		if input[name] != "" {
+			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(inputText(name, input[name]))})
+		}
+	}
+	return out
+}
+
+// inputText writes a value of an exit for people: dates as dates.
+func inputText(name, value string) string {
+	if name == "until" || name == "posting_date" {
+		return dateText(value)
+	}
+	return value
+}
+
+func limitText(limit, currency string) string {
+	if limit == "" {
+		return ""
+	}
+	return money(limit, currency)
+}
+
+// ruleName names one version of a rule by the end of its id, which tells rules apart.
+func ruleName(id string, version int64) string {
+	if id == "" {
+		return ""
+	}
+	return "Rule " + shortID(id) + fmt.Sprintf(", version %d", version)
+}
+
+// shortID is the end of an id, enough to tell records apart on one page.
+func shortID(id string) string {
+	const tail = 6
+	if len(id) <= tail {
+		return id
+	}
+	return strings.ToUpper(id[len(id)-tail:])
+}
+
+func orSome(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,214 @@
+package pages
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/static"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/web/problem"
+)
+
+// visit is one request of a signed-in person: who it is, in which workspace, and how times are told.
+type visit struct {
+	p          *Pages
+	c          *fiber.Ctx
+	ctx        context.Context
+	id         models.Identity
+	workspaces []models.Workspace // that the person reaches, by id
+	ws         models.Workspace
+	by         models.Principal
+	chosen     string // the workspace the session shows
+	csrf       string
+	words
+}
+
+// enter goes to one of the person's workspaces for the rest of this request. What the session shows
+// stays.
+func (v *visit) enter(workspaceID string) error {
+	by, err := v.id.As(workspaceID, models.ChannelWeb, problem.RequestID(v.c))
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(v.workspaces, func(w models.Workspace) bool { return w.ID == workspaceID })
+	if i < 0 {
+		return models.Missing("workspace", workspaceID)
+	}
+	v.ws, v.by = v.workspaces[i], by
+	v.zone = v.ws.Zone()
+	return nil
+}
+
+// chooseWorkspace enters the workspace named by the address, else the one the session shows, else the
+// first.
+func (v *visit) chooseWorkspace() error {
+	reachable := v.id.Reachable()
+	if len(reachable) == 0 {
+		return models.E(models.MembershipInactive, "You are no active member of any workspace. An admin of a workspace can add you.", nil)
+	}
+	v.chosen = reachable[0]
+	if s := v.id.Session; s != nil && s.WorkspaceID != nil && slices.Contains(reachable, *s.WorkspaceID) {
+		v.chosen = *s.WorkspaceID
+	}
+	if named := v.c.Query("workspace_id"); named != "" && v.c.Method() != fiber.MethodPost {
+		return v.enter(named)
+	}
+	return v.enter(v.chosen)
+}
+
+// find enters the workspace of the person's that holds a record, the shown one first. read answers
+// NOT_FOUND where the record is not. A record that is in none of them is NOT_FOUND, whether or not
+// another workspace has it.
+func (v *visit) find(read func() error) error {
+	err := read()
+	if !models.IsCode(err, models.NotFound) {
+		return err
+	}
+	shown := v.by.WorkspaceID
+	for _, ws := range v.id.Reachable() {
+		if ws == shown {
+			continue
+		}
+		if enterErr := v.enter(ws); enterErr != nil {
+			return enterErr
+		}
+		if err := read(); !models.IsCode(err, models.NotFound) {
+			return err
+		}
+	}
+	if enterErr := v.enter(shown); enterErr != nil {
+		return enterErr
+	}
+	return err
+}
+
+// reader is how this person reads foreign data.
+func (v *visit) reader() reader { return reader{words: v.words, bankData: seesBankData(v.by)} }
+
+// link is an address of a list, in the workspace of this request.
+func (v *visit) link(path string, query ...string) templ.SafeURL {
+	q := url.Values{}
+	for i := 0; i+1 < len(query); i += 2 {
+		if query[i+1] != "" {
+			q.Set(query[i], query[i+1])
+		}
+	}
+	if v.by.WorkspaceID != v.chosen {
+		q.Set("workspace_id", v.by.WorkspaceID)
+	}
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return templ.SafeURL(path)
+}
+
+func caseURL(id string) templ.SafeURL    { return templ.SafeURL("/cases/" + url.PathEscape(id)) }
+func requestURL(id string) templ.SafeURL { return templ.SafeURL("/approvals/" + url.PathEscape(id)) }
+func holdURL(id string) templ.SafeURL    { return templ.SafeURL("/holds/" + url.PathEscape(id)) }
+func queueURL(q models.Queue) string     { return "/queues/" + string(q) }
+
+func assets() views.Assets {
+	return views.Assets{CSS: static.URL("css/app.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")}
+}
+
+// form is what every form of a page begins with.
+func (v *visit) form(url templ.SafeURL) views.Form { return views.Form{URL: url, CSRF: v.csrf} }
+
+// page is what stands around the content. self is the address that shows this page again; live names
+// the changes it listens to, "" for none.
+func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page, error) {
+	counts, waiting, err := v.counts()
+	if err != nil {
+		return views.Page{}, err
+	}
+	p := views.Page{
+		Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: self, Now: v.now.UTC().Format("2006-01-02T15:04:05Z07:00"),
+		Person:    &views.Person{Name: v.id.User.Name, Roles: roleTitles(v.by.Roles), SignOutURL: "/logout"},
+		SwitchURL: "/workspace", Flashes: v.p.said(v.c),
+	}
+	if live != "" {
+		p.LiveURL = string(v.link("/live", "topic", live))
+	}
+	for _, w := range v.workspaces {
+		p.Workspaces = append(p.Workspaces, views.Workspace{ID: w.ID, Name: w.Name, Current: w.ID == v.by.WorkspaceID})
+	}
+	p.Nav = v.nav(self, counts, waiting)
+	return p, nil
+}
+
+// plainPage is a page without what needs the services, for when they fail.
+func (v *visit) plainPage(title string) views.Page {
+	return views.Page{Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: "/",
+		Person:    &views.Person{Name: v.id.User.Name, Roles: roleTitles(v.by.Roles), SignOutURL: "/logout"},
+		SwitchURL: "/workspace", Workspaces: []views.Workspace{{ID: v.ws.ID, Name: v.ws.Name, Current: true}},
+		Nav: v.nav("", nil, 0)}
+}
+
+func (v *visit) nav(self templ.SafeURL, counts []queue.QueueCount, waiting int) []views.NavGroup {
+	item := func(label, path, count, countIs, testID string) views.NavItem {
+		url := v.link(path)
+		return views.NavItem{Label: label, URL: url, Count: count, CountIs: countIs, Current: pathOf(self) == path, TestID: testID}
+	}
+	number := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	desk := views.NavGroup{Items: []views.NavItem{
+		item("Your desk", "/", "", "", "nav-home"),
+		item("Approvals", "/approvals", number(int64(waiting)), "waiting for you", "nav-approvals"),
+		item("Holds", "/holds", "", "", "nav-holds"),
+	}}
+	queues := views.NavGroup{Heading: "Queues"}
+	for _, q := range models.Queues() {
+		open := int64(0)
+		for _, c := range counts {
+			if c.Queue == q {
+				open = c.Open
+			}
+		}
+		queues.Items = append(queues.Items, item(q.Title(), queueURL(q), number(open), "open", "nav-queue-"+string(q)))
+	}
+	settings := views.NavGroup{Heading: "Workspace", Items: []views.NavItem{
+		item("Settings", "/settings", "", "", "nav-settings"),
+		item("Approval rules", "/settings/rules", "", "", "nav-rules"),
+	}}
+	return []views.NavGroup{desk, queues, settings}
+}
+
+func pathOf(u templ.SafeURL) string {
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return string(u)
+	}
+	return parsed.Path
+}
+
+// stillSignedIn says later, without the request, whether the person's session goes on. Asking is no
+// activity of theirs.
+func (v *visit) stillSignedIn() func(context.Context) bool {
+	if v.id.Session == nil {
+		return func(context.Context) bool { return false }
+	}
+	store, id := v.p.store, v.id.Session.ID
+	return func(ctx context.Context) bool {
+		alive := false
+		err := store.View(ctx, models.Principal{}, func(tx *models.Tx) error {
+			var s models.Session
+			if err := tx.DB.Where("id = ?", id).Take(&s).Error; err != nil {
+				return err
+			}
+			alive = tx.Now.Before(s.ExpiresAt.Time) && tx.Now.Sub(s.LastSeenAt.Time) <= models.SessionIdle
+			return nil
+		})
+		return err == nil && alive
+	}
+}

@@ -1,0 +1,308 @@
+package pages
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// words puts times into the words of one reader: seen from now, in the workspace's zone.
+type words struct {
+	now  time.Time
+	zone *time.Location
+}
+
+// at is a moment that was or will be; no time is the moment that shows nothing.
+func (w words) at(t models.Time) ui.Moment {
+	if t.IsZero() {
+		return ui.Moment{}
+	}
+	return ui.At(t.Time, w.now, w.zone)
+}
+
+// age is how long ago something was.
+func (w words) age(t models.Time) ui.Moment {
+	if t.IsZero() {
+		return ui.Moment{}
+	}
+	return ui.AgeAt(t.Time, w.now, w.zone)
+}
+
+// due is a moment by which something is to be done.
+func (w words) due(t models.Time) ui.Moment {
+	if t.IsZero() {
+		return ui.Moment{}
+	}
+	return ui.DueAt(t.Time, w.now, w.zone)
+}
+
+// exactly is date and time of day.
+func (w words) exactly(t models.Time) ui.Moment {
+	if t.IsZero() {
+		return ui.Moment{}
+	}
+	return ui.Exactly(t.Time, w.zone)
+}
+
+// expires is a moment after which it is too late.
+func (w words) expires(t models.Time) ui.Moment {
+	m := w.at(t)
+	switch {
+	case m.Zero():
+		return m
+	case t.After(w.now):
+		m.Text = "expires " + m.Text
+	default:
+		m.Text = "expired " + m.Text
+	}
+	m.Kind = ui.MomentPlain
+	return m
+}
+
+// clock is the time of day, with the date when it is another day than today.
+func (w words) clock(t models.Time) string {
+	local, today := t.In(w.zone), w.now.In(w.zone)
+	if local.YearDay() == today.YearDay() && local.Year() == today.Year() {
+		return local.Format("15:04")
+	}
+	return local.Format("2 Jan 2006, 15:04")
+}
+
+// day is the date of a moment.
+func (w words) day(t models.Time) string { return t.In(w.zone).Format("2 Jan 2006") }
+
+// today is the date now.
+func (w words) today() models.Date { return models.DateOf(models.At(w.now), w.zone) }
+
+// ago is a moment within a sentence.
+func (w words) ago(t models.Time) string { return ui.Ago(t.Time, w.now) }
+
+// date writes a plain date, which is the same in every zone.
+func date(d models.Date) string {
+	t, err := time.Parse(time.DateOnly, d.String())
+	if err != nil {
+		return d.String()
+	}
+	return t.Format("2 Jan 2006")
+}
+
+// dateText writes a text that should be a date; one that is none stays as it is.
+func dateText(s string) string {
+	d, err := models.ParseDate(s)
+	if err != nil {
+		return s
+	}
+	return date(d)
+}
+
+// weekday is a date with its day of the week.
+func weekday(d models.Date) string {
+	t, err := time.Parse(time.DateOnly, d.String())
+	if err != nil {
+		return d.String()
+	}
+	return t.Format("Mon 2 Jan 2006")
+}
+
+// figures groups an amount without its currency. Text that is no amount in that currency comes back
+// whole.
+func figures(amount, currency string) string {
+	m, err := models.ParseMoney(amount, currency)
+	if err != nil {
+		return ui.Figures(amount)
+	}
+	return m.FormatNumber()
+}
+
+// money is an amount with its currency for use in a sentence.
+func money(amount, currency string) string {
+	return strings.TrimSpace(figures(amount, currency) + " " + currency)
+}
+
+// plural counts things in words.
+func plural[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + many
+}
+
+// span is a length of time in words: "24 h", "90 min".
+func span(d time.Duration) string {
+	if d > 0 && d < 48*time.Hour && d%time.Hour != 0 {
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	}
+	if s := ui.Span(d); s != "" {
+		return s
+	}
+	return strconv.Itoa(int(d/time.Second)) + " s"
+}
+
+// list joins names: "a", "a and b", "a, b and c".
+func list(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+func roleTitles(roles []models.Role) string {
+	titles := make([]string, len(roles))
+	for i, r := range roles {
+		titles[i] = r.Title()
+	}
+	return strings.Join(titles, ", ")
+}
+
+// lower puts a title into the middle of a sentence: "AP clerk" stays, "Finance lead" is "finance lead".
+func lower(title string) string {
+	if len(title) > 1 && title[1] >= 'a' && title[1] <= 'z' {
+		return strings.ToLower(title[:1]) + title[1:]
+	}
+	return title
+}
+
+// upper begins a sentence.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// sentence is a message that begins with a capital and ends with a full stop.
+func sentence(s string) string {
+	s = upper(strings.TrimSpace(s))
+	if s != "" && !strings.ContainsAny(s[len(s)-1:], ".!?") {
+		s += "."
+	}
+	return s
+}
+
+// codeTitle is a code in words; a handover without one of the ten codes has none.
+func codeTitle(c models.Code) string {
+	if c == "" {
+		return "Needs a person"
+	}
+	return c.Title()
+}
+
+func channelWords(c models.Channel) string {
+	switch c {
+	case models.ChannelWeb:
+		return "in the browser"
+	case models.ChannelAPI:
+		return "over REST"
+	case models.ChannelMCP:
+		return "over MCP"
+	}
+	return ""
+}
+
+// nextWords is what a code tells the agent to do.
+func nextWords(n models.NextAction) string {
+	switch n {
+	case models.FixInputAndRetry:
+		return "correct the input and try once more"
+	case models.HoldAndRecheck:
+		return "wait and check again"
+	case models.RouteToPerson:
+		return "hand over to a person"
+	case models.RequestApproval:
+		return "ask for an approval"
+	case models.StopAndEscalate:
+		return "stop and escalate"
+	}
+	return ""
+}
+
+func reasonWords(r models.HandoverReason) string {
+	switch r {
+	case models.ReasonNamedError:
+		return "stopped at a named error"
+	case models.ReasonRetryExhausted:
+		return "its corrected retry failed too"
+	case models.ReasonLoopDetected:
+		return "went in a loop"
+	case models.ReasonBudgetExhausted:
+		return "ran out of calls for this invoice"
+	}
+	return "stopped for another reason"
+}
+
+// instructionWords is what the agent does next.
+func instructionWords(k models.InstructionKind, question string) string {
+	switch k {
+	case models.InstructResume:
+		if question != "" {
+			return "The agent answers the question on this case."
+		}
+		return "The agent goes on from where it stopped."
+	case models.InstructRetryWith:
+		return "The agent calls again with the corrected input."
+	case models.InstructWait:
+		return "The agent waits."
+	case models.InstructStop:
+		return "The agent stops; nothing more is done with this invoice."
+	}
+	return ""
+}
+
+func caseBadge(s models.CaseStatus) ui.Badge {
+	switch s {
+	case models.CaseHeld:
+		return ui.Badge{Text: "Held", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+	case models.CaseResolved:
+		return ui.Badge{Text: "Resolved", Tone: ui.ToneGood, Sign: ui.SignDone}
+	}
+	return ui.Badge{Text: "Open", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+}
+
+func requestBadge(s models.RequestStatus) ui.Badge {
+	switch s {
+	case models.RequestUnrouted:
+		return ui.Badge{Text: "Unrouted", Tone: ui.ToneBad, Sign: ui.SignAlert}
+	case models.RequestApproved:
+		return ui.Badge{Text: "Approved", Tone: ui.ToneGood, Sign: ui.SignYes}
+	case models.RequestRejected:
+		return ui.Badge{Text: "Rejected", Tone: ui.ToneBad, Sign: ui.SignNo}
+	case models.RequestExpired:
+		return ui.Badge{Text: "Expired", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	case models.RequestWithdrawn:
+		return ui.Badge{Text: "Withdrawn", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	}
+	return ui.Badge{Text: "Pending", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+}
+
+func approvalBadge(s models.ApprovalStatus) ui.Badge {
+	switch s {
+	case models.ApprovalRedeemed:
+		return ui.Badge{Text: "Used", Tone: ui.ToneGood, Sign: ui.SignDone}
+	case models.ApprovalExpired:
+		return ui.Badge{Text: "Expired unused", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	case models.ApprovalRevoked:
+		return ui.Badge{Text: "Revoked", Tone: ui.ToneBad, Sign: ui.SignNo}
+	}
+	return ui.Badge{Text: "Granted, not used yet", Tone: ui.ToneInfo, Sign: ui.SignYes}
+}
+
+func holdBadge(s models.HoldStatus, overdue bool) ui.Badge {
+	switch s {
+	case models.HoldReleased:
+		return ui.Badge{Text: "Released", Tone: ui.ToneGood, Sign: ui.SignDone}
+	case models.HoldEscalated:
+		return ui.Badge{Text: "Escalated", Tone: ui.ToneBad, Sign: ui.SignAlert}
+	case models.HoldCancelled:
+		return ui.Badge{Text: "Cancelled", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	}
+	if overdue {
+		return ui.Badge{Text: "Overdue", Tone: ui.ToneBad, Sign: ui.SignAlert}
+	}
+	return ui.Badge{Text: "Waiting", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -43,6 +42,9 @@ func CheckArguments(raw json.RawMessage, base string) []models.Issue {
 		}
 		if err != nil {
 			return append(issues, syntaxIssue(err, base))
+		}
+		if dec.StackDepth() == 0 && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
+			return append(issues, models.Issue{Path: base, Message: "is not valid JSON: something follows the object"})
 		}
 		if tok.Kind() == '0' && !sameAsDouble(tok.String()) {
 			issues = append(issues, models.Issue{Path: base + string(dec.StackPointer()),
@@ -159,7 +161,7 @@ type decimal struct {
 }
 
 // maxExponent bounds the exponents read; a double has none near it.
-const maxExponent = 1 << 32
+const maxExponent = 1_000_000_000_000
 
 // decimalOf reads a JSON number, or a plain decimal text, without rounding and without spelling out
 // its zeros.
@@ -169,17 +171,19 @@ func decimalOf(s string) (decimal, bool) {
 		return decimal{}, false
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		e, ok := new(big.Int).SetString(s[i+1:], 10)
-		if !ok {
-			return decimal{}, false
+		sign, exponent := int64(1), s[i+1:]
+		if rest, minus := strings.CutPrefix(exponent, "-"); minus {
+			sign, exponent = -1, rest
 		}
-		switch {
-		case e.CmpAbs(big.NewInt(maxExponent)) <= 0:
-			d.exponent = e.Int64()
-		case e.Sign() > 0:
-			d.exponent = maxExponent
-		default:
-			d.exponent = -maxExponent
+		exponent = strings.TrimLeft(strings.TrimPrefix(exponent, "+"), "0")
+		// An exponent too long to read is beyond any double; only a zero can carry it.
+		d.exponent = sign * maxExponent
+		if len(exponent) < len(strconv.Itoa(maxExponent)) {
+			e, err := strconv.ParseInt("0"+exponent, 10, 64)
+			if err != nil {
+				return decimal{}, false
+			}
+			d.exponent = sign * e
 		}
 		s = s[:i]
 	}

@@ -21,7 +21,7 @@ const (
 	BarNamedBy     Bar = "named_approver"
 )
 
-// barText finishes a sentence that begins with the person's name, or with "You".
+// barText finishes a sentence that begins with "You" or "they".
 var barText = map[Bar]string{
 	BarVoted:       "voted on this request already",
 	BarAsker:       "asked for this",
@@ -116,8 +116,13 @@ type Eligible struct {
 // May says whether the person may decide now.
 func (e Eligible) May() bool { return e.Bar == "" }
 
-// Why says in words why the person may not decide.
-func (e Eligible) Why() string { return barText[e.Bar] }
+// Why says in words why the person may not decide; it finishes a sentence that begins with their name.
+func (e Eligible) Why() string {
+	if e.Bar == BarResponsible {
+		return "answers for the account that asked for this"
+	}
+	return barText[e.Bar]
+}
 
 // Deciders lists the active members whom the routing names.
 func (f Facts) Deciders(members []models.Member) []Eligible {

@@ -429,6 +429,29 @@ func TestAVoterWhoLeavesBeforeTheWriteRevokesIt(t *testing.T) {
 	})
 }
 
+func TestPeopleWhoLeaveAreNoticedAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
+		d.rule(financeRule(1))
+		_, id := d.approved(ask(t, "1.00"))
+		waiting := d.request("robot", ask(t, "2.00"))
+		d.takeRole("frank", models.RoleFinanceLead)
+		d.tx(models.Operator(company), d.svc.PeopleChanged)
+		if got, _ := d.svc.Get(t.Context(), d.mcp("robot"), waiting.RequestID); got.Status != models.RequestPending {
+			t.Fatalf("fumiko is left: %+v", got)
+		}
+		d.takeRole("fumiko", models.RoleFinanceLead)
+		d.tx(models.Operator(company), d.svc.PeopleChanged)
+		if _, opened := d.cases.opened[waiting.RequestID]; !opened {
+			t.Fatal("nobody is left, but no case was opened")
+		}
+		if n := len(d.refusals("approval.revoked")); n != 1 {
+			t.Fatalf("%d approvals revoked, want 1", n)
+		}
+		_, err := d.redeem("sap", id, "k", arguments("1.00"))
+		wantReason(t, err, "revoked")
+	})
+}
+
 func TestARuleEditChangesNothingGranted(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
 		r := d.rule(financeRule(1))

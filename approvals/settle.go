@@ -36,6 +36,54 @@ func (s *Service) settle(tx *models.Tx, r *models.ApprovalRequest) (Tally, error
 	return tally, nil
 }
 
+// PeopleChanged is called in the transaction that takes a membership, a role or a place away, so that
+// what it means for requests is written with it: approvals of a voter who is gone are revoked, and
+// requests that too few people can decide open their case. Without the call the same is found out when
+// a request is next read, voted on or redeemed.
+func (s *Service) PeopleChanged(tx *models.Tx) error {
+	var live []models.ApprovalRequest
+	err := tx.Lock().Where("workspace_id = ? AND live AND status IN ?", tx.By.WorkspaceID, []models.RequestStatus{models.RequestPending, models.RequestApproved}).
+		Order("id").Find(&live).Error
+	if err != nil {
+		return fmt.Errorf("approvals: read live requests: %w", err)
+	}
+	for i := range live {
+		r := &live[i]
+		lapsed, err := s.putAwayLapsed(tx, r)
+		if err != nil {
+			return err
+		}
+		switch {
+		case lapsed:
+		case r.Status == models.RequestPending:
+			before := r.Version
+			if _, err := s.settle(tx, r); err != nil {
+				return err
+			}
+			if r.Version != before {
+				notify(tx, *r)
+			}
+		default:
+			if err := revokeIfVoterGone(tx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func revokeIfVoterGone(tx *models.Tx, r *models.ApprovalRequest) error {
+	gone, err := voterGone(tx, *r)
+	if err != nil || gone == "" {
+		return err
+	}
+	a, ok, err := approvalOf(tx, r.ID)
+	if err != nil || !ok || a.Status != models.ApprovalGranted {
+		return err
+	}
+	return revoke(tx, r, a, gone)
+}
+
 // grant gives leave for the call of a request.
 func grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) error {
 	a := models.Approval{ID: tx.NewID(models.PrefixApproval), WorkspaceID: r.WorkspaceID, RequestID: r.ID, Digest: r.Digest,

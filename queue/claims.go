@@ -81,7 +81,11 @@ func (s *Service) act(ctx context.Context, by models.Principal, caseID, refusedA
 		if err != nil {
 			return err
 		}
-		if err := replace(tx, c, next); err != nil {
+		write := replace
+		if action == "" { // a claim that only lasts longer
+			write = rewrite
+		}
+		if err := write(tx, c, next); err != nil {
 			return err
 		}
 		if action != "" {

@@ -401,7 +401,7 @@ const maxChanges = 20
 // changesSince puts into words, oldest first, what raised the case's version since then.
 func changesSince(tx *models.Tx, caseID string, version int64) ([]string, error) {
 	var events []models.AuditEvent
-	err := tx.DB.Where("workspace_id = ? AND case_id = ? AND action IN ?", tx.By.WorkspaceID, caseID,
+	err := tx.DB.Where("workspace_id = ? AND case_id = ? AND case_id <> '' AND action IN ?", tx.By.WorkspaceID, caseID,
 		[]string{"case.joined", "case.answered", "case.decided", "case.reopened"}).Order("at DESC, id DESC").Limit(maxChanges).Find(&events).Error
 	if err != nil {
 		return nil, err

@@ -322,12 +322,12 @@ func TestAClaimIsALease(t *testing.T) {
 			t.Fatalf("claimed: %+v", v)
 		}
 		_, err = c.desk.Claim(t.Context(), c.carl, id)
-		ne := refused(t, err, models.Conflict)
+		ne := refusal(t, err, models.Conflict)
 		if ne.Details["claimed_by"] != "Clara" || !contains(ne.Message, "Clara", "2026-10-05T09:30:00Z") {
 			t.Errorf("the refusal must say who and until when: %+v", ne)
 		}
 		_, err = c.choose(c.carl, id, "confirm_duplicate", nil, "x")
-		if ne := refused(t, err, models.Conflict); ne.Details["claimed_by"] != "Clara" {
+		if ne := refusal(t, err, models.Conflict); ne.Details["claimed_by"] != "Clara" {
 			t.Errorf("deciding on it: %+v", ne)
 		}
 		_, err = c.desk.Release(t.Context(), c.carl, id)
@@ -391,7 +391,7 @@ func TestTwoPeopleDecideOneCase(t *testing.T) {
 				t.Fatalf("nobody won: %v", errs)
 			}
 			loser := 1 - winner
-			ne := refused(t, errs[loser], models.Conflict)
+			ne := refusal(t, errs[loser], models.Conflict)
 			if ne.Details["decided_by"] != people[winner].UserName || ne.Details["exit"] != exits[winner] || ne.Details["decided_at"] == nil {
 				t.Errorf("the loser must be told who decided what and when: %+v", ne.Details)
 			}
@@ -408,14 +408,14 @@ func TestAStaleDecisionIsToldWhatChanged(t *testing.T) {
 		id := c.file(c.stop("i1", models.POClosed, `{}`)).CaseID
 		c.file(c.stop("i1", models.POClosed, `{}`))
 		_, err := c.desk.Decide(t.Context(), c.petra, queue.DecideInput{CaseID: id, Exit: "reopen_po", Reason: "x", Version: 1})
-		ne := refused(t, err, models.Conflict)
+		ne := refusal(t, err, models.Conflict)
 		changes := ne.Details["changes"].([]string)
 		if len(changes) != 1 || !contains(changes[0], "agent-one", "again") || ne.Details["version"] != int64(2) {
 			t.Errorf("after a join: %+v", ne.Details)
 		}
 		c.decide(c.petra, id, "treat_as_non_po", nil, "No order.")
 		_, err = c.desk.Decide(t.Context(), c.petra, queue.DecideInput{CaseID: id, Exit: "reopen_po", Reason: "x", Version: 2})
-		ne = refused(t, err, models.Conflict)
+		ne = refusal(t, err, models.Conflict)
 		if ne.Details["decided_by"] != "Petra" || ne.Details["exit"] != "treat_as_non_po" || !contains(ne.Message, "Petra", "Treat as an invoice without order") {
 			t.Errorf("after a move: %+v", ne)
 		}
@@ -423,7 +423,7 @@ func TestAStaleDecisionIsToldWhatChanged(t *testing.T) {
 		issueOn(t, err, "/version")
 		c.decide(c.clara, id, "reject_invoice", nil, "No.")
 		_, err = c.desk.Decide(t.Context(), c.carl, queue.DecideInput{CaseID: id, Exit: "reject_invoice", Reason: "x", Version: 3})
-		ne = refused(t, err, models.Conflict)
+		ne = refusal(t, err, models.Conflict)
 		if ne.Details["reason"] != "already_resolved" || ne.Details["decided_by"] != "Clara" || ne.Details["exit"] != "reject_invoice" {
 			t.Errorf("after the end: %+v", ne)
 		}

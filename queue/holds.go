@@ -178,7 +178,7 @@ func (s *Service) holdOrJoin(tx *models.Tx, h models.Hold) (HoldResult, error) {
 			return holdResultOf(h, true), tx.Audit("hold.opened", holdRef(h), map[string]any{"next_check_at": h.NextCheckAt, "max_checks": h.MaxChecks, "po_id": h.PoID})
 		}
 		var there models.Hold
-		err := tx.Lock().Where("workspace_id = ? AND join_key = ? AND status = ?", h.WorkspaceID, h.JoinKey, models.HoldWaiting).Take(&there).Error
+		err := tx.Lock().Where("workspace_id = ? AND join_key = ? AND status = 'waiting'", h.WorkspaceID, h.JoinKey).Take(&there).Error
 		if errors.Is(err, models.ErrNoRow) {
 			continue
 		}
@@ -209,7 +209,7 @@ func filedHolds(q *gorm.DB, by models.Principal) *gorm.DB {
 	if readsAll(by) {
 		return q
 	}
-	return q.Where(`(holds.agent_id = ? OR EXISTS (SELECT 1 FROM audit_events e WHERE e.subject = holds.id AND e.action = 'hold.joined' AND e.actor_id = ?))`, by.UserID, by.UserID)
+	return q.Where(`(holds.agent_id = ? OR EXISTS (SELECT 1 FROM audit_events e WHERE e.subject = holds.id AND e.subject <> '' AND e.action = 'hold.joined' AND e.actor_id = ?))`, by.UserID, by.UserID)
 }
 
 // LeaseDue hands out due holds to re-check, for 10 minutes each, so that no two workers check the same
@@ -514,7 +514,7 @@ type HoldFilter struct {
 // HoldList is one page of holds, the next check first, and where the next page starts.
 type HoldList struct {
 	Items      []HoldView `json:"items"`
-	NextCursor string     `json:"next_cursor,omitempty"`
+	NextCursor string     `json:"next_cursor"` // "" on the last page
 }
 
 // ListHolds lists holds without leasing them: those that wait by their next check, others newest
@@ -607,7 +607,7 @@ func (s *Service) HoldPage(ctx context.Context, by models.Principal, holdID stri
 		if err := tx.DB.Where("hold_id = ?", h.ID).Order("at, id").Find(&out.Checks).Error; err != nil {
 			return err
 		}
-		return tx.DB.Where("workspace_id = ? AND subject = ?", by.WorkspaceID, h.ID).Order("at, id").Limit(maxTimeline).Find(&out.Timeline).Error
+		return tx.DB.Where("workspace_id = ? AND subject = ? AND subject <> ''", by.WorkspaceID, h.ID).Order("at, id").Limit(maxTimeline).Find(&out.Timeline).Error
 	})
 	return out, err
 }

@@ -70,7 +70,7 @@ func TestWhatCannotBeHeld(t *testing.T) {
 		in := c.waitFor("i1", 0)
 		in.Code = models.POClosed
 		_, err := c.desk.Hold(t.Context(), c.agent, in, models.Idempotency{})
-		if ne := refused(t, err, models.Unprocessable); ne.NextAction != models.RouteToPerson {
+		if ne := refusal(t, err, models.Unprocessable); ne.NextAction != models.RouteToPerson {
 			t.Errorf("next action %s", ne.NextAction)
 		}
 		in.Code = "SLOW"
@@ -167,7 +167,7 @@ func TestAReceiptReleasesTheHold(t *testing.T) {
 			t.Errorf("replayed: %+v", twin)
 		}
 		_, err = c.desk.ReportCheck(t.Context(), c.agent, h.HoldID, queue.CheckStillMissing, models.Idempotency{})
-		if ne := refused(t, err, models.Conflict); ne.Details["status"] != models.HoldReleased {
+		if ne := refusal(t, err, models.Conflict); ne.Details["status"] != models.HoldReleased {
 			t.Errorf("a report too late: %+v", ne)
 		}
 		_, err = c.desk.ReportCheck(t.Context(), c.other, h.HoldID, queue.CheckAvailable, models.Idempotency{})

@@ -220,7 +220,8 @@ func openOrJoin(tx *models.Tx, f filing, d desk) (models.Case, bool, error) {
 			return c, true, tx.Audit("case.opened", c.Ref(), map[string]any{"queue": c.Queue, "code": c.Code, "reason": c.Reason, "version": c.Version})
 		}
 		var there models.Case
-		err := tx.Lock().Where("workspace_id = ? AND join_key = ? AND status <> ?", c.WorkspaceID, c.JoinKey, models.CaseResolved).Take(&there).Error
+		// The state stands in the text, because the partial index is found only by a constant.
+		err := tx.Lock().Where("workspace_id = ? AND join_key = ? AND status <> 'resolved'", c.WorkspaceID, c.JoinKey).Take(&there).Error
 		if errors.Is(err, models.ErrNoRow) {
 			continue
 		}

@@ -144,7 +144,7 @@ func TestTheDeskTeachesTheBetterStep(t *testing.T) {
 			models.GRMissing: models.HoldAndRecheck, models.ApprovalMissing: models.RequestApproval, models.ToleranceExceeded: models.RequestApproval,
 		} {
 			_, err := c.desk.HandOver(t.Context(), c.agent, c.stop("i1", code, `{}`), models.Idempotency{})
-			if ne := refused(t, err, models.Unprocessable); ne.NextAction != next {
+			if ne := refusal(t, err, models.Unprocessable); ne.NextAction != next {
 				t.Errorf("%s: next action %s, want %s", code, ne.NextAction, next)
 			}
 			in := c.stop("i-"+string(code), code, `{}`)

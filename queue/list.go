@@ -75,7 +75,7 @@ type CaseItem struct {
 // Page is one page of cases and where the next one starts, "" when there is none.
 type Page struct {
 	Items      []CaseItem `json:"items"`
-	NextCursor string     `json:"next_cursor,omitempty"`
+	NextCursor string     `json:"next_cursor"`
 }
 
 // List reads cases by their due time, or as Sort says. Callers see what they filed, people of the
@@ -153,6 +153,16 @@ func (f Filter) column() string {
 	return strings.TrimPrefix(f.Sort, "-")
 }
 
+// orderBy is the column as the statement names it. What waits is few, so for the age of open and held
+// cases the index by state is used and not the one by age, which would walk through history.
+func (f Filter) orderBy(status models.CaseStatus) string {
+	col := "cases." + f.column()
+	if f.column() == SortOldest && status != models.CaseResolved {
+		return "COALESCE(" + col + ", " + col + ")"
+	}
+	return col
+}
+
 func (f Filter) key(c models.Case) models.Time {
 	if f.column() == SortOldest {
 		return c.CreatedAt
@@ -177,7 +187,7 @@ func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
 	for _, status := range f.statuses() {
 		var rows []caseRow
 		q := f.where(tx.DB.Table("cases").Select(selectCaseRow), tx).Where("cases.status = ?", status)
-		col, op, dir := "cases."+f.column(), ">", ""
+		col, op, dir := f.orderBy(status), ">", ""
 		if strings.HasPrefix(f.Sort, "-") {
 			op, dir = "<", " DESC"
 		}

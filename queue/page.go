@@ -30,6 +30,10 @@ type CasePage struct {
 	AgentName  string
 	RunID      string
 	Amount     models.Money // of the invoice
+	// Of a PERIOD_CLOSED case: through when the books are closed, and through when they would be after
+	// reopen_period.
+	ClosedThrough   models.Date
+	ReopenedThrough models.Date
 }
 
 // Claim is who holds a case and what the reader can do about it.
@@ -97,6 +101,17 @@ func pageOf(tx *models.Tx, row caseRow, private bool) (CasePage, error) {
 	if out.WhyNot = whyNot(row, tx); out.WhyNot == "" {
 		out.Exits = exitsOf(c, tx.By)
 	}
+	if c.Code == models.PeriodClosed && c.Status != models.CaseResolved {
+		ws, err := tx.Workspace()
+		if err != nil {
+			return out, err
+		}
+		wanted, err := postingDate(tx, c)
+		if err != nil {
+			return out, err
+		}
+		out.ClosedThrough, out.ReopenedThrough = ws.PeriodClosedThrough, reopenedThrough(ws.PeriodClosedThrough, wanted)
+	}
 	var decisions []models.Decision
 	if err := tx.DB.Where("case_id = ?", c.ID).Order("decided_at, id").Find(&decisions).Error; err != nil {
 		return out, err
@@ -111,7 +126,7 @@ func pageOf(tx *models.Tx, row caseRow, private bool) (CasePage, error) {
 	if err := tx.DB.Where("case_id = ?", c.ID).Order("at, id").Find(&out.Comments).Error; err != nil {
 		return out, err
 	}
-	err = tx.DB.Where("workspace_id = ? AND case_id = ?", c.WorkspaceID, c.ID).Order("at DESC, id DESC").Limit(maxTimeline + 1).Find(&out.Timeline).Error
+	err = tx.DB.Where("workspace_id = ? AND case_id = ? AND case_id <> ''", c.WorkspaceID, c.ID).Order("at DESC, id DESC").Limit(maxTimeline + 1).Find(&out.Timeline).Error
 	if len(out.Timeline) > maxTimeline {
 		out.Timeline, out.MoreEvents = out.Timeline[:maxTimeline], true
 	}

@@ -33,8 +33,15 @@ func lockCase(tx *models.Tx, id string) (models.Case, error) {
 	return c, err
 }
 
-// replace writes what may change of a case, only if it is still as it was when locked.
+// replace writes what may change of a case, only if it is still as it was when locked, and wakes who
+// waits for or looks at it.
 func replace(tx *models.Tx, before, after models.Case) error {
+	tx.Notify(models.TopicCase(after.ID), models.TopicQueues(after.WorkspaceID))
+	return rewrite(tx, before, after)
+}
+
+// rewrite is replace without waking anybody, for what nobody sees.
+func rewrite(tx *models.Tx, before, after models.Case) error {
 	res := tx.DB.Exec(`UPDATE cases SET status = ?, queue = ?, version = ?, marks = ?, moved = ?, handover_count = ?, claimed_by_id = ?, claimed_until = ?,
 		due_at = ?, held_until = ?, instruction = ?, updated_at = ?, resolved_at = ? WHERE id = ? AND workspace_id = ? AND version = ? AND status = ?`,
 		after.Status, after.Queue, after.Version, after.Marks, after.Moved, after.HandoverCount, after.ClaimedByID, after.ClaimedUntil,
@@ -45,7 +52,6 @@ func replace(tx *models.Tx, before, after models.Case) error {
 	if res.RowsAffected == 0 {
 		return models.E(models.Conflict, "The case changed at the same moment. Look at it again.", map[string]any{"reason": "stale", "version": before.Version})
 	}
-	tx.Notify(models.TopicCase(after.ID), models.TopicQueues(after.WorkspaceID))
 	return nil
 }
 

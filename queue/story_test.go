@@ -92,8 +92,16 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// refused asserts the code and answers the error.
-func refused(t *testing.T, err error, code models.Code) *models.NamedError {
+// refused asserts the code.
+func refused(t *testing.T, err error, code models.Code) {
+	t.Helper()
+	if !models.IsCode(err, code) {
+		t.Fatalf("want %s, got %v", code, err)
+	}
+}
+
+// refusal asserts the code and answers the error.
+func refusal(t *testing.T, err error, code models.Code) *models.NamedError {
 	t.Helper()
 	ne, ok := models.AsNamed(err)
 	if !ok || ne.Code != code {
@@ -105,7 +113,7 @@ func refused(t *testing.T, err error, code models.Code) *models.NamedError {
 // issueOn asserts that VALIDATION_ERROR names the path.
 func issueOn(t *testing.T, err error, path string) {
 	t.Helper()
-	ne := refused(t, err, models.ValidationError)
+	ne := refusal(t, err, models.ValidationError)
 	for _, is := range ne.Details["issues"].([]models.Issue) {
 		if is.Path == path {
 			return

@@ -205,6 +205,7 @@ CREATE TABLE decisions (
 );
 CREATE INDEX decisions_by_case ON decisions (case_id, decided_at);
 CREATE INDEX decisions_by_invoice ON decisions (workspace_id, invoice_id);
+CREATE INDEX decisions_fraud ON decisions (workspace_id, decided_at) WHERE exit = 'suspected_fraud';
 
 CREATE TABLE comments (
     id           TEXT PRIMARY KEY,
@@ -379,6 +380,7 @@ CREATE TABLE holds (
 CREATE UNIQUE INDEX holds_join ON holds (workspace_id, join_key) WHERE status = 'waiting';
 CREATE INDEX holds_due ON holds (workspace_id, status, next_check_at, id);
 CREATE INDEX holds_invoice ON holds (workspace_id, invoice_id);
+CREATE INDEX holds_all ON holds (workspace_id, id);
 
 CREATE TABLE hold_checks (
     id           TEXT PRIMARY KEY,

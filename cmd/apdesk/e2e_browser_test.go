@@ -147,12 +147,19 @@ func (w *window) resize(width, height int) {
 	w.page.MustSetViewport(width, height, 1, false)
 }
 
-// withoutScript turns script off for all pages opened from now on.
+// withoutScript keeps every script from being loaded. The pages carry none of
+// their own, so that nothing runs; turning script off in the browser itself
+// would stop the test's own look at the page too.
 func (w *window) withoutScript() {
 	w.t.Helper()
-	if err := (proto.EmulationSetScriptExecutionDisabled{Value: true}).Call(w.page); err != nil {
+	requests := w.page.HijackRequests()
+	if err := requests.Add("*", proto.NetworkResourceTypeScript, func(h *rod.Hijack) {
+		h.Response.Fail(proto.NetworkErrorReasonBlockedByClient)
+	}); err != nil {
 		w.t.Fatal(err)
 	}
+	go requests.Run()
+	w.t.Cleanup(func() { _ = requests.Stop() })
 }
 
 func (w *window) visit(path string) {

@@ -112,6 +112,9 @@ func (v *visit) decideCase() error {
 	if !ok {
 		return err
 	}
+	if r.problems["exit"] != "" && in.Exit == "" {
+		r.problems["exit"] = "choose what should happen"
+	}
 	form.decision, form.typed = r, typed
 	return v.renderCase(id, formStatus(err), form)
 }

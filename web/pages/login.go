@@ -66,7 +66,10 @@ func orHome(next string) string {
 // toLogin sends somebody who is not signed in to the sign-in page, and from there to where they were
 // going. A form's address is no page, so they come to the page it stands on.
 func toLogin(c *fiber.Ctx) error {
-	next := c.OriginalURL()
+	next := string(c.Context().URI().PathOriginal())
+	if query := c.Context().URI().QueryString(); len(query) > 0 {
+		next += "?" + string(query)
+	}
 	if c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead {
 		next = pageBehind(c.Path())
 	}

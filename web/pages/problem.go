@@ -37,7 +37,9 @@ func (p *Pages) Problem(c *fiber.Ctx, err error) error {
 func (p *Pages) around(c *fiber.Ctx, title string) views.Page {
 	v, err := p.visit(c)
 	if err == nil {
-		err = v.chooseWorkspace()
+		if err = v.chooseWorkspace(); err != nil && v.chosen != "" {
+			err = v.enter(v.chosen) // the address named one out of reach
+		}
 	}
 	if err != nil {
 		return views.Page{Title: title, Assets: assets(), SelfURL: "/"}

@@ -1,0 +1,143 @@
+package pages_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+const holdText = `{"code": "GR_MISSING", "invoice": ` + invoiceText + `, "po_id": "4500018901", "line": 10, "max_checks": 3, "errors": []}`
+
+func TestHoldsAreListedWithTheirChecks(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.hold(d.robot(), holdText)
+	anna := d.signedIn("anna")
+	list := anna.get("/holds")
+	if text := list.text("tr[data-hold='" + id + "'], [data-testid=hold-row]"); !strings.Contains(text, "4500018901, line 10") || !strings.Contains(text, "3 of 3") {
+		t.Errorf("the hold's row reads %q", text)
+	}
+	d.clock.Advance(24 * time.Hour)
+	anna = d.signedIn("anna")
+	anna.get("/").wants(t, "overdue-holds", "INV-778")
+	if title := anna.get("/holds?state=overdue").text("title"); !strings.HasPrefix(title, "Holds (1)") {
+		t.Errorf("the title is %q", title)
+	}
+	if _, err := d.queue.ReportCheck(t.Context(), d.robot(), id, "still_missing", models.Idempotency{}); err != nil {
+		t.Fatal(err)
+	}
+	seen := anna.get("/holds/" + id)
+	seen.wants(t, "hold-status", "Waiting")
+	seen.wants(t, "check", "Still missing", "robot")
+	seen.wants(t, "timeline", "checked: still missing")
+	if _, err := d.queue.ReportCheck(t.Context(), d.robot(), id, "available", models.Idempotency{}); err != nil {
+		t.Fatal(err)
+	}
+	anna.get("/holds/"+id).wants(t, "hold-status", "Released")
+}
+
+func TestAFinanceLeadMovesTheClosedPeriod(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	fiona := d.signedIn("fiona")
+	seen := fiona.get("/settings")
+	bad := fiona.send(seen, "period-form", one("period_closed_through", "2026-02-31"))
+	if bad.status != http.StatusUnprocessableEntity || bad.doc.Find("[name=period_closed_through]").AttrOr("value", "") != "2026-02-31" {
+		t.Errorf("a date that is none is answered %d", bad.status)
+	}
+	fiona.follow(fiona.send(seen, "period-form", one("period_closed_through", "2026-09-30"))).wants(t, "period", "Closed through 30 Sep 2026")
+	fiona.follow(fiona.send(seen, "period-form", one("period_closed_through", ""))).wants(t, "period", "No day is closed")
+	for _, name := range []string{"anna", "adam", "audra"} {
+		who := d.signedIn(name)
+		p := who.get("/settings")
+		if p.has("period-form") {
+			t.Errorf("%s may move the period", name)
+		}
+		forced := who.do(http.MethodPost, "/settings/period", one("csrf_token", p.doc.Find("input[name=csrf_token]").AttrOr("value", ""), "period_closed_through", "2026-09-30"))
+		if forced.status != http.StatusForbidden {
+			t.Errorf("%s moves the period and is answered %d", name, forced.status)
+		}
+	}
+}
+
+func TestAnAdminKeepsHolidaysAndPointers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	adam := d.signedIn("adam")
+	seen := adam.get("/settings")
+	seen.wants(t, "bindings", "post_invoice_adjustment", "/posting_date", "built in")
+	added := adam.follow(adam.send(seen, "holiday-form", one("day", "2026-12-25")))
+	added.wants(t, "holidays", "Fri 25 Dec 2026")
+	token := added.doc.Find("input[name=csrf_token]").AttrOr("value", "")
+	adam.follow(adam.do(http.MethodPost, "/settings/holidays/remove", one("csrf_token", token, "day", "2026-12-25")))
+	if strings.Contains(adam.get("/settings").testID("holidays"), "25 Dec") {
+		t.Error("the holiday is still there")
+	}
+	wrong := adam.send(seen, "binding-form", one("tool", "pay_invoice", "amount", "amount"))
+	if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.testID("error-summary"), "JSON Pointer") {
+		t.Errorf("a pointer that is none is answered %d", wrong.status)
+	}
+	adam.follow(adam.send(seen, "binding-form", one("tool", "pay_invoice", "amount", "/total/amount"))).wants(t, "bindings", "pay_invoice", "/total/amount")
+}
+
+func TestTheMatrixIsEditedByLeadsAndAdmins(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, name := range []string{"lars", "adam"} {
+		who := d.signedIn(name)
+		seen := who.get("/settings/rules")
+		seen.wants(t, "rules", "finance lead", "10,000.00", "2 votes", "24 h")
+		refused := who.send(seen, "rule-form", one("currency", "EUR", "from", "5", "to", "1", "role", "auditor", "required", "1", "valid", "soon"))
+		if refused.status != http.StatusUnprocessableEntity || refused.doc.Find("[name=from]").AttrOr("value", "") != "5" {
+			t.Errorf("a rule that is wrong is answered %d", refused.status)
+		}
+		refused.wants(t, "error-summary", "The rule was not added", "Approval good for: must be a length of time")
+		added := who.follow(who.send(seen, "rule-form", one("currency", "JPY", "from", "0", "to", "1000000", "role", "", "person", "fiona@example.com, felix@example.com", "required", "2", "valid", "8h")))
+		added.wants(t, "rules", "Fiona, Felix", "1,000,000", "8 h")
+		row := added.doc.Find("[data-testid=rule-row]").Last()
+		action, _ := row.Find("form").Attr("action")
+		sent := one("csrf_token", row.Find("input[name=csrf_token]").AttrOr("value", ""), "version", row.Find("input[name=version]").AttrOr("value", ""))
+		who.follow(who.do(http.MethodPost, action, sent))
+		if again := who.do(http.MethodPost, action, sent); again.status != http.StatusConflict {
+			t.Errorf("retiring a rule twice is answered %d", again.status)
+		}
+	}
+	anna := d.signedIn("anna")
+	p := anna.get("/settings/rules")
+	p.wants(t, "why-not", "You can read the matrix")
+	if p.has("rule-form") {
+		t.Error("a clerk is offered to add a rule")
+	}
+	values := fields()
+	values.Set("csrf_token", p.doc.Find("input[name=csrf_token]").AttrOr("value", ""))
+	if forced := anna.do(http.MethodPost, "/settings/rules", values); forced.status != http.StatusForbidden {
+		t.Errorf("a clerk adds a rule and is answered %d", forced.status)
+	}
+}
+
+func TestAListGoesOnWhereItsPageEnded(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for i := range 55 {
+		d.handOver(d.robot(), strings.Replace(poClosed, `"id": "5105600123"`, `"id": "`+strings.Repeat("9", 3)+string(rune('a'+i%26))+string(rune('a'+i/26))+`"`, 1))
+	}
+	petra := d.signedIn("petra")
+	first := petra.get("/queues/procurement?code=PO_CLOSED")
+	next, ok := first.doc.Find("[data-testid=pager-next]").Attr("href")
+	if !ok || !strings.Contains(next, "code=PO_CLOSED") {
+		t.Fatalf("the next page is at %q", next)
+	}
+	second := petra.get(next)
+	if a, b := first.doc.Find("[data-testid=case-row]").Length(), second.doc.Find("[data-testid=case-row]").Length(); a != 50 || b != 5 {
+		t.Errorf("the pages show %d and %d cases", a, b)
+	}
+	if !second.has("pager-first") {
+		t.Error("there is no way back to the first page")
+	}
+	if p := petra.do(http.MethodGet, "/queues/procurement?cursor=nonsense", nil); p.status != http.StatusBadRequest {
+		t.Errorf("a cursor that is none is answered %d", p.status)
+	}
+}

@@ -71,6 +71,14 @@ func Principal(c *fiber.Ctx, argument string) (models.Principal, error) {
 	return In(id, argument, utils.CopyString(c.Get(WorkspaceHeader)), utils.CopyString(c.Query(WorkspaceQuery)), models.ChannelAPI, problem.RequestID(c))
 }
 
+// Reaches refuses a call whose header or query names a workspace the caller cannot reach, although the
+// call is about none.
+func Reaches(c *fiber.Ctx) error {
+	id, _ := IdentityOf(c)
+	_, err := id.ChooseWorkspace("any", utils.CopyString(c.Get(WorkspaceHeader)), utils.CopyString(c.Query(WorkspaceQuery)))
+	return err
+}
+
 // In is an identity acting in the workspace that argument, header, query or token names, on any
 // channel.
 func In(id models.Identity, argument, header, query string, channel models.Channel, requestID string) (models.Principal, error) {

@@ -376,3 +376,33 @@ func FuzzApprovalRequest(f *testing.F) {
 		}
 	})
 }
+
+func TestReadQuery(t *testing.T) {
+	read := func(pairs ...string) (CaseQuery, error) {
+		var list []Parameter
+		for i := 0; i < len(pairs); i += 2 {
+			list = append(list, Parameter{pairs[i], pairs[i+1]})
+		}
+		var q CaseQuery
+		return q, ReadQuery(list, &q)
+	}
+	for _, field := range []string{"colour", "status[in]", "amount>", ""} {
+		if _, err := read(field, "1"); !models.IsCode(err, models.BadRequest) {
+			t.Errorf("%q: got %v, want BAD_REQUEST", field, err)
+		}
+	}
+	if _, err := read("limit", "1", "limit", "2"); !models.IsCode(err, models.BadRequest) {
+		t.Errorf("a field given twice: got %v", err)
+	}
+	for _, pair := range [][2]string{{"limit", "0"}, {"limit", "201"}, {"limit", "ten"}, {"limit", "+5"}, {"unresolved", "yes"}, {"queue", "everything"}, {"status", "closed"}, {"code", "NOPE"}, {"po_id", "\x00"}, {"po_id", "\xff"}} {
+		_, err := read(pair[0], pair[1])
+		if got := issuesOf(t, err); len(got) != 1 || got[0].Path != "/"+pair[0] {
+			t.Errorf("%v: got %+v", pair, got)
+		}
+	}
+	var q CaseQuery
+	err := ReadQuery([]Parameter{{"limit", "200"}, {"unresolved", "true"}, {"queue", "ap"}, {"status", ""}, {"supplier", `Müller "&" Söhne`}, {"workspace_id", "1000"}}, &q)
+	if err != nil || q.Limit != 200 || !q.Unresolved || q.Queue != "ap" || q.Supplier != `Müller "&" Söhne` || q.WorkspaceID != "1000" {
+		t.Errorf("got %+v, %v", q, err)
+	}
+}

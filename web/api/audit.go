@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/wire"
+)
+
+// auditReaders may read the trail of their workspace.
+var auditReaders = []models.Role{models.RoleAuditor, models.RoleFinanceLead, models.RoleAPLead, models.RoleAdmin}
+
+// eventAnswer is one line of the trail.
+type eventAnswer struct {
+	ID                string          `json:"id"`
+	Seq               *int64          `json:"seq"` // place in the hash chain; null until it is sealed
+	At                models.Time     `json:"at"`
+	ActorID           string          `json:"actor_id"`
+	ActorName         string          `json:"actor_name"`
+	ActorRoles        []string        `json:"actor_roles"`
+	Channel           models.Channel  `json:"channel"`
+	Action            string          `json:"action"`
+	Subject           string          `json:"subject"`
+	CaseID            string          `json:"case_id,omitempty"`
+	ApprovalRequestID string          `json:"approval_request_id,omitempty"`
+	InvoiceID         string          `json:"invoice_id,omitempty"`
+	RequestID         string          `json:"request_id,omitempty"` // of the call, to find its log line
+	Data              json.RawMessage `json:"data"`
+}
+
+type auditAnswer struct {
+	Items      []eventAnswer `json:"items"`
+	NextCursor string        `json:"next_cursor,omitempty"`
+}
+
+func (a *API) audit() endpoint {
+	return endpoint{
+		method: http.MethodGet, path: "/audit", name: "listAuditEvents", summary: "Read the trail",
+		scopes: []models.Scope{models.ScopeCasesRead, models.ScopeApprovalsRead}, roles: auditReaders,
+		query: reflect.TypeFor[wire.AuditQuery](), answer: reflect.TypeFor[auditAnswer](), status: []int{http.StatusOK},
+		run: func(ctx context.Context, c *call) (int, any, error) {
+			if err := c.by.NeedRole(auditReaders...); err != nil {
+				return 0, nil, err
+			}
+			answer, err := a.trail(ctx, c.by, *c.query.(*wire.AuditQuery))
+			return http.StatusOK, answer, err
+		},
+	}
+}
+
+const (
+	sortNewest   = "-at"
+	sortOldest   = "at"
+	defaultLimit = 50
+)
+
+// trailCursor is where a page of the trail ended.
+type trailCursor struct {
+	Sort string `json:"s"`
+	At   string `json:"t"`
+	ID   string `json:"i"`
+}
+
+// trail reads one page of a workspace's audit events, each page by the key where the one before ended.
+func (a *API) trail(ctx context.Context, by models.Principal, q wire.AuditQuery) (auditAnswer, error) {
+	if q.Sort == "" {
+		q.Sort = sortNewest
+	}
+	if q.Sort != sortNewest && q.Sort != sortOldest {
+		return auditAnswer{}, models.E(models.BadRequest, fmt.Sprintf("The trail cannot be sorted by %q; it can by at and -at.", q.Sort), map[string]any{"field": "sort"})
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultLimit
+	}
+	after, err := readTrailCursor(q.Cursor, q.Sort)
+	if err != nil {
+		return auditAnswer{}, err
+	}
+	answer := auditAnswer{Items: []eventAnswer{}}
+	err = a.cfg.Store.View(ctx, by, func(tx *models.Tx) error {
+		db := tx.DB.Where("workspace_id = ?", by.WorkspaceID)
+		for column, value := range map[string]string{"action": q.Action, "actor_id": q.ActorID, "subject": q.Subject, "case_id": q.CaseID,
+			"approval_request_id": q.ApprovalRequestID, "invoice_id": q.InvoiceID} {
+			if value != "" {
+				db = db.Where(column+" = ?", value)
+			}
+		}
+		if q.From != "" {
+			db = db.Where("at >= ?", q.From.Time())
+		}
+		if q.To != "" {
+			db = db.Where("at < ?", q.To.Time())
+		}
+		op, order := "<", "at DESC, id DESC"
+		if q.Sort == sortOldest {
+			op, order = ">", "at, id"
+		}
+		if after != nil {
+			db = db.Where("(at, id) "+op+" (?, ?)", wire.Moment(after.At).Time(), after.ID)
+		}
+		var rows []models.AuditEvent
+		if err := db.Order(order).Limit(int(q.Limit) + 1).Find(&rows).Error; err != nil {
+			return fmt.Errorf("api: read the trail: %w", err)
+		}
+		if len(rows) > int(q.Limit) {
+			rows = rows[:q.Limit]
+			last := rows[len(rows)-1]
+			answer.NextCursor = trailCursor{q.Sort, last.At.String(), last.ID}.text()
+		}
+		for _, e := range rows {
+			answer.Items = append(answer.Items, eventOf(e, by))
+		}
+		return nil
+	})
+	return answer, err
+}
+
+// privateData are members of an event's data that may hold tax or bank data, which is not for
+// everybody who reads the trail.
+var privateData = []string{"input", "correction"}
+
+func eventOf(e models.AuditEvent, by models.Principal) eventAnswer {
+	out := eventAnswer{ID: e.ID, Seq: e.Seq, At: e.At, ActorID: e.ActorID, ActorName: e.ActorName, ActorRoles: []string{}, Channel: e.Channel, Action: e.Action,
+		Subject: e.Subject, CaseID: e.CaseID, ApprovalRequestID: e.ApprovalRequestID, InvoiceID: e.InvoiceID, RequestID: e.RequestID,
+		Data: json.RawMessage(e.Data)}
+	if e.ActorRoles != "" {
+		out.ActorRoles = strings.Split(e.ActorRoles, ",")
+	}
+	if by.Has(models.RoleAuditor, models.RoleFinanceLead, models.RoleMasterData) {
+		return out
+	}
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(out.Data, &data); err != nil {
+		out.Data = json.RawMessage("{}")
+		return out
+	}
+	hidden := false
+	for _, name := range privateData {
+		if _, there := data[name]; there {
+			data[name], hidden = json.RawMessage(`"(hidden)"`), true
+		}
+	}
+	if hidden {
+		if text, err := json.Marshal(data); err == nil {
+			out.Data = text
+		}
+	}
+	return out
+}
+
+func (t trailCursor) text() string {
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+func readTrailCursor(text, sort string) (*trailCursor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var t trailCursor
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &t)
+	}
+	if err != nil || t.Sort != sort || t.ID == "" || wire.Moment(t.At).Time().IsZero() {
+		return nil, models.E(models.BadRequest, "The cursor belongs to another list. Send next_cursor of the page before, with the same sort.", map[string]any{"field": "cursor"})
+	}
+	return &t, nil
+}

@@ -1,0 +1,237 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/web/api"
+	"github.com/apdesk/apdesk/web/auth"
+	"github.com/apdesk/apdesk/web/mcpserver"
+	"github.com/apdesk/apdesk/web/pages"
+	"github.com/apdesk/apdesk/web/problem"
+)
+
+// Limits of one request.
+const (
+	BodyLimit      = 14 << 20 // bytes
+	requestTime    = 90 * time.Second
+	readTime       = 2 * time.Minute
+	writeTime      = 10 * time.Minute // a live page opens its stream again after this
+	idleTime       = 2 * time.Minute
+	headerTime     = 10 * time.Second
+	readBufferSize = 16 << 10 // of headers
+	drainTime      = 15 * time.Second
+)
+
+// Config is what the server needs. All but Logger and Version must be set.
+type Config struct {
+	Store     *models.Store
+	Queue     *queue.Service
+	Approvals *approvals.Service
+
+	Addr      string // of pages and REST
+	MCPAddr   string // of the MCP endpoint
+	PublicURL string // where people reach the pages; no trailing slash
+	MCPURL    string // where agents reach the MCP endpoint
+
+	SecretKey []byte // 32 bytes or more; the same on every replica
+	RateLimit int    // calls a second per user, with bursts of five times as many; 0 is off
+	Version   string
+	Logger    *slog.Logger
+}
+
+// Server serves both addresses. Make it with New.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	app     *fiber.App
+	mcp     *http.Server
+	pages   *pages.Pages
+	metrics *metrics
+
+	ctx   context.Context // ends first when the desk shuts down
+	stop  context.CancelFunc
+	ready atomic.Bool
+
+	mu              sync.Mutex
+	addr, mcpAddr   net.Addr
+	listening       chan struct{}
+	strictTransport bool
+}
+
+// New builds the server; Run makes it listen.
+func New(cfg Config) (*Server, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.PublicURL = strings.TrimSuffix(cfg.PublicURL, "/")
+	sessions, err := auth.New(cfg.Store, cfg.SecretKey, cfg.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, listening: make(chan struct{}), strictTransport: strings.HasPrefix(strings.ToLower(cfg.PublicURL), "https://")}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.metrics = newMetrics(cfg.Store)
+
+	s.app = fiber.New(fiber.Config{
+		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
+		BodyLimit: BodyLimit, ReadBufferSize: readBufferSize, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		ErrorHandler: s.failed,
+	})
+	s.app.Use(s.observe, s.headers)
+	s.app.Get("/healthz", s.healthz)
+	s.app.Get("/readyz", s.readyz)
+	s.app.Get("/metrics", s.metrics.handler())
+	s.app.Get("/static/*", serveStatic)
+	s.app.All("/mcp", s.misdirected)
+	api.New(api.Config{
+		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Context: s.ctx, Limit: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Waiting: s.metrics.waiting("api"), Logger: cfg.Logger,
+	}).Mount(s.app)
+	s.pages = pages.New(pages.Config{
+		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Auth: sessions, PublicURL: cfg.PublicURL, Logger: cfg.Logger, Context: s.ctx,
+	})
+	s.pages.Mount(s.app)
+
+	s.mcp = &http.Server{
+		Handler: s.metrics.counting(mcpserver.New(mcpserver.Config{
+			Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, PublicURL: cfg.PublicURL, MCPURL: cfg.MCPURL, Version: cfg.Version,
+			Stopping: s.ctx.Done(), Logger: cfg.Logger,
+		})),
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,
+		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// Addresses are where the server really listens, once it does. They differ from those configured when
+// a port was 0.
+func (s *Server) Addresses(ctx context.Context) (people, agents string, err error) {
+	select {
+	case <-ctx.Done():
+		return "", "", ctx.Err()
+	case <-s.listening:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addr.String(), s.mcpAddr.String(), nil
+}
+
+// Run listens on both addresses and serves until ctx ends or an address fails. Then it takes no more
+// connections, ends waits and live streams at once, and lets what runs finish for a bounded time.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.stop()
+	var listen net.ListenConfig
+	people, err := listen.Listen(ctx, "tcp", s.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("web: listen for pages and REST: %w", err)
+	}
+	agents, err := listen.Listen(ctx, "tcp", s.cfg.MCPAddr)
+	if err != nil {
+		return errors.Join(fmt.Errorf("web: listen for MCP: %w", err), people.Close())
+	}
+	s.mu.Lock()
+	s.addr, s.mcpAddr = people.Addr(), agents.Addr()
+	s.mu.Unlock()
+
+	failed := make(chan error, 2)
+	go func() { failed <- s.app.Listener(people) }()
+	go func() {
+		err := s.mcp.Serve(agents)
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		}
+		failed <- err
+	}()
+	s.ready.Store(true)
+	close(s.listening)
+	s.log.InfoContext(ctx, "desk is up", "pages", s.cfg.PublicURL, "mcp", s.cfg.MCPURL, "addr", people.Addr().String(), "mcp_addr", agents.Addr().String())
+
+	select {
+	case <-ctx.Done():
+		err = nil
+	case err = <-failed:
+		if err == nil {
+			err = errors.New("web: an address closed by itself")
+		}
+	}
+	s.log.InfoContext(ctx, "desk is going down")
+	return errors.Join(err, s.shutdown())
+}
+
+// shutdown ends waits first, because they would keep their connections busy.
+func (s *Server) shutdown() error {
+	s.ready.Store(false)
+	s.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	done := make(chan error, 2)
+	go func() { done <- s.app.ShutdownWithContext(ctx) }()
+	go func() {
+		err := s.mcp.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(err, s.mcp.Close())
+		}
+		done <- err
+	}()
+	if err := errors.Join(<-done, <-done); err != nil {
+		return fmt.Errorf("web: shut down: %w", err)
+	}
+	return nil
+}
+
+// failed answers what no handler answered: on REST in the envelope, else as a page.
+func (s *Server) failed(c *fiber.Ctx, err error) error {
+	if problem.RequestID(c) == "" { // refused before any handler ran
+		s.name(c)
+		_ = s.setHeaders(c)
+	}
+	if c.Path() == api.Prefix || strings.HasPrefix(c.Path(), "/api/") || !wantsPage(c) {
+		return problem.Send(c, s.log, err)
+	}
+	return s.pages.Problem(c, err)
+}
+
+// wantsPage says whether somebody reads the answer in a browser.
+func wantsPage(c *fiber.Ctx) bool { return strings.Contains(c.Get(fiber.HeaderAccept), "text/html") }
+
+// misdirected tells a client that came to the people's address where the MCP endpoint is.
+func (s *Server) misdirected(c *fiber.Ctx) error {
+	ne := models.E(models.BadRequest, "The MCP endpoint is not at this address. Connect to "+s.cfg.MCPURL+" instead.", map[string]any{"mcp_url": s.cfg.MCPURL})
+	return problem.SendNamed(c, ne, http.StatusMisdirectedRequest)
+}
+
+// healthz says that both addresses accept calls.
+func (s *Server) healthz(c *fiber.Ctx) error {
+	if !s.ready.Load() {
+		return c.Status(http.StatusServiceUnavailable).SendString("not listening\n")
+	}
+	return c.SendString("ok\n")
+}
+
+// readyz says that calls can be answered now.
+func (s *Server) readyz(c *fiber.Ctx) error {
+	if !s.ready.Load() {
+		return c.Status(http.StatusServiceUnavailable).SendString("not listening\n")
+	}
+	ctx, cancel := context.WithTimeout(c.UserContext(), 2*time.Second)
+	defer cancel()
+	if err := s.cfg.Store.Ping(ctx); err != nil {
+		s.log.WarnContext(c.UserContext(), "not ready", "cause", err)
+		return c.Status(http.StatusServiceUnavailable).SendString("the database does not answer\n")
+	}
+	return c.SendString("ready\n")
+}

@@ -258,13 +258,19 @@ func (d *desk) closePeriod(day string) {
 	d.tx(models.Operator(company), func(tx *models.Tx) error { return tx.MovePeriod(through, models.Date{}) })
 }
 
-func wantCode(t *testing.T, err error, code models.Code) *models.NamedError {
+// refusal is what a caller is told.
+type refusal struct {
+	Message string
+	Details map[string]any
+}
+
+func wantCode(t *testing.T, err error, code models.Code) refusal {
 	t.Helper()
 	var ne *models.NamedError
 	if !errors.As(err, &ne) || ne.Code != code {
 		t.Fatalf("got %v, want %s", err, code)
 	}
-	return ne
+	return refusal{Message: ne.Message, Details: ne.Details}
 }
 
 func wantReason(t *testing.T, err error, reason string) {

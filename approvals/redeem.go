@@ -118,9 +118,13 @@ func redeem(tx *models.Tx, in RedeemInput, digest string) (RedeemResult, *models
 	if a.Status == models.ApprovalRedeemed && a.RedeemKey == in.IdempotencyKey && a.Digest == digest && a.RedeemedByID != nil && *a.RedeemedByID == tx.By.UserID {
 		return redeemAgain(tx, in, r, a)
 	}
+	var yes Facts
 	reason := refusalOf(a, digest, tx.Now)
 	if reason == "" || reason == "different_call" {
-		gone, err := voterGone(tx, r)
+		if yes, err = yesVotes(tx, r); err != nil {
+			return RedeemResult{}, nil, err
+		}
+		gone, err := voterGone(tx, yes)
 		if err != nil {
 			return RedeemResult{}, nil, err
 		}
@@ -143,7 +147,7 @@ func redeem(tx *models.Tx, in RedeemInput, digest string) (RedeemResult, *models
 		}
 		return RedeemResult{}, nil, err
 	}
-	answer, err := spend(tx, in, r, a)
+	answer, err := spend(tx, in, r, a, yes.Votes)
 	return answer, nil, err
 }
 
@@ -176,30 +180,43 @@ func findApproval(tx *models.Tx, in RedeemInput) (a models.Approval, ok bool, er
 	return rows[0], true, nil
 }
 
+// yesVotes are the votes a grant rests on, with what says whether their voters still have their place.
+func yesVotes(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
+	routing, err := routingOf(r)
+	if err != nil {
+		return Facts{}, err
+	}
+	f := Facts{Routing: routing}
+	if r.NamedID != nil {
+		f.NamedID = *r.NamedID
+	}
+	err = tx.DB.Where("request_id = ? AND workspace_id = ? AND decision = ?", r.ID, r.WorkspaceID, models.VoteApprove).Order("at, id").Find(&f.Votes).Error
+	if err != nil {
+		return Facts{}, fmt.Errorf("approvals: read votes: %w", err)
+	}
+	if len(f.Votes) == 0 {
+		return Facts{}, errors.New("approvals: an approval without votes")
+	}
+	return f, nil
+}
+
 // voterGone says which voter no longer holds the membership, role or place under which they said yes,
 // "" when all do. What the matrix says today does not matter: the request's own copy counts.
-func voterGone(tx *models.Tx, r models.ApprovalRequest) (string, error) {
-	facts, err := factsOf(tx, r)
-	if err != nil {
-		return "", err
-	}
-	var ids []string
-	for _, v := range facts.Votes {
-		ids = append(ids, v.UserID)
-	}
-	if len(ids) == 0 {
-		return "", errors.New("approvals: an approval without votes")
+func voterGone(tx *models.Tx, f Facts) (string, error) {
+	ids := make([]string, len(f.Votes))
+	for i, v := range f.Votes {
+		ids[i] = v.UserID
 	}
 	members, err := tx.Members(ids...)
 	if err != nil {
 		return "", fmt.Errorf("approvals: read members: %w", err)
 	}
-	for _, v := range facts.Votes {
+	for _, v := range f.Votes {
 		i := slices.IndexFunc(members, func(m models.Member) bool { return m.User.ID == v.UserID })
 		if i < 0 {
 			return fmt.Sprintf("%s, who approved, is no longer an active member of the workspace.", v.UserName), nil
 		}
-		if _, ok := facts.place(members[i]); !ok {
+		if _, ok := f.place(members[i]); !ok {
 			return fmt.Sprintf("%s, who approved, no longer holds the role %s.", v.UserName, models.Role(v.Role).Title()), nil
 		}
 	}
@@ -207,13 +224,9 @@ func voterGone(tx *models.Tx, r models.ApprovalRequest) (string, error) {
 }
 
 // spend takes the approval, once.
-func spend(tx *models.Tx, in RedeemInput, r models.ApprovalRequest, a models.Approval) (RedeemResult, error) {
-	facts, err := factsOf(tx, r)
-	if err != nil {
-		return RedeemResult{}, err
-	}
+func spend(tx *models.Tx, in RedeemInput, r models.ApprovalRequest, a models.Approval, votes []models.Vote) (RedeemResult, error) {
 	answer := RedeemResult{ApprovalID: a.ID, RequestID: r.ID, InvoiceID: r.InvoiceID, Approvers: []ApproverVote{}, RedeemedAt: tx.Now}
-	for _, v := range facts.Votes {
+	for _, v := range votes {
 		answer.Approvers = append(answer.Approvers, ApproverVote{Name: v.UserName, Role: v.Role, At: v.At})
 	}
 	text, err := json.Marshal(answer)

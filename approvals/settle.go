@@ -73,7 +73,11 @@ func (s *Service) PeopleChanged(tx *models.Tx) error {
 }
 
 func revokeIfVoterGone(tx *models.Tx, r *models.ApprovalRequest) error {
-	gone, err := voterGone(tx, *r)
+	yes, err := yesVotes(tx, *r)
+	if err != nil {
+		return err
+	}
+	gone, err := voterGone(tx, yes)
 	if err != nil || gone == "" {
 		return err
 	}

@@ -340,6 +340,11 @@ func (s *Service) OpenUnrouted(tx *models.Tx, request models.ApprovalRequest, in
 	if !errors.Is(err, models.ErrNoRow) {
 		return "", err
 	}
+	if invoice.Amount.IsZero() {
+		if invoice.Amount, err = models.ParseMoney(request.Amount, request.Currency); err != nil {
+			return "", fmt.Errorf("queue: amount of %s: %w", request.ID, err)
+		}
+	}
 	caseID := tx.NewID(models.PrefixCase)
 	if seen.Error.Details, err = withMembers(seen.Error.Details, map[string]any{"request_id": request.ID, "case_id": caseID}); err != nil {
 		return "", err

@@ -126,6 +126,7 @@ func Run(ctx context.Context, opt Options) error {
 		return err
 	}
 	defer d.remove()
+	defer d.release()
 	if opt.Fast {
 		timeout := opt.Timeout
 		if timeout == 0 {
@@ -153,6 +154,8 @@ type demo struct {
 	// tokens by what they are for
 	agentToken, erpToken, officeToken, toERP string
 
+	reserved []net.Listener
+
 	outMu sync.Mutex
 }
 
@@ -168,14 +171,18 @@ func prepare(opt Options) (*demo, error) {
 		}
 		d.opt.Binary = self
 	}
+	erpAddr := ""
+	if opt.Addr != "" {
+		erpAddr = "127.0.0.1:0" // whoever chooses addresses wants the usual ones left alone
+	}
 	var err error
-	if d.addr, err = address(opt.Addr, "127.0.0.1:8080"); err != nil {
+	if d.addr, err = d.reserve(opt.Addr, "127.0.0.1:8080"); err != nil {
 		return nil, err
 	}
-	if d.mcp, err = address(opt.MCPAddr, "127.0.0.1:8081"); err != nil {
+	if d.mcp, err = d.reserve(opt.MCPAddr, "127.0.0.1:8081"); err != nil {
 		return nil, err
 	}
-	if d.erpAddr, err = address("", "127.0.0.1:8082"); err != nil {
+	if d.erpAddr, err = d.reserve(erpAddr, "127.0.0.1:8082"); err != nil {
 		return nil, err
 	}
 	if d.dir == "" {
@@ -212,20 +219,30 @@ func (d *demo) Write(p []byte) (int, error) {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d, format+"\n", args...) }
 
-// address is the one given, else the usual one if it is free, else a free port.
-func address(given, usual string) (string, error) {
+// reserve takes the address given, else the usual one if it is free, else a free
+// port, and keeps it from others until the part that wants it is started.
+func (d *demo) reserve(given, usual string) (string, error) {
+	candidates := []string{usual, "127.0.0.1:0"}
 	if given != "" {
-		return given, nil
+		candidates = []string{given}
 	}
-	for _, a := range []string{usual, "127.0.0.1:0"} {
-		l, err := net.Listen("tcp", a)
-		if err != nil {
-			continue
+	var err error
+	for _, a := range candidates {
+		var l net.Listener
+		if l, err = net.Listen("tcp", a); err == nil {
+			d.reserved = append(d.reserved, l)
+			return l.Addr().String(), nil
 		}
-		found := l.Addr().String()
-		return found, l.Close()
 	}
-	return "", fmt.Errorf("demo: no free port beside %s", usual)
+	d.release()
+	return "", fmt.Errorf("demo: %w", err)
+}
+
+func (d *demo) release() {
+	for _, l := range d.reserved {
+		_ = l.Close()
+	}
+	d.reserved = nil
 }
 
 func secret(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()) }
@@ -321,6 +338,7 @@ func (d *demo) play(ctx context.Context) error {
 	s := &supervisor{demo: d}
 	defer s.stop()
 
+	d.release()
 	s.start("desk", nil, "--database", "sqlite:"+d.database(), "serve", "--addr", d.addr, "--mcp-addr", d.mcp)
 	if err := s.await(ctx, "http://"+d.addr+"/healthz"); err != nil {
 		return err

@@ -34,7 +34,8 @@ func fast(t *testing.T, program string, each func(line string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "demo", "--fast", "--dir", filepath.Join(t.TempDir(), "demo"))
+	cmd := exec.CommandContext(ctx, program, "demo", "--fast", "--dir", filepath.Join(t.TempDir(), "demo"),
+		"--addr", "127.0.0.1:0", "--mcp-addr", "127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	read, write := io.Pipe()

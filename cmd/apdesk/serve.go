@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/web"
+)
+
+type serveCmd struct {
+	Addr          string `help:"Address of pages and REST." default:"127.0.0.1:8080" env:"APDESK_ADDR" placeholder:"HOST:PORT"`
+	MCPAddr       string `help:"Address of the MCP endpoint." name:"mcp-addr" default:"127.0.0.1:8081" env:"APDESK_MCP_ADDR" placeholder:"HOST:PORT"`
+	PublicURL     string `help:"Where people reach the desk, such as https://desk.example.com; default http://ADDR." name:"public-url" env:"APDESK_PUBLIC_URL" placeholder:"URL"`
+	MCPURL        string `help:"Where agents reach the MCP endpoint; default PUBLIC-URL/mcp when that is set, else http://MCP-ADDR/mcp." name:"mcp-url" env:"APDESK_MCP_URL" placeholder:"URL"`
+	SecretKey     string `help:"Key that seals cookies and forms, 64 hex digits. On SQLite one is made beside the database on first start; required on PostgreSQL." env:"APDESK_SECRET_KEY" placeholder:"HEX"`
+	SecretKeyFile string `help:"File that holds the secret key." env:"APDESK_SECRET_KEY_FILE" placeholder:"FILE" type:"path"`
+	RateLimit     int    `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
+}
+
+func (c serveCmd) Run(e *env) error {
+	publicURL, mcpURL, err := c.urls()
+	if err != nil {
+		return err
+	}
+	key, err := c.secretKey(e.cli.Database)
+	if err != nil {
+		return err
+	}
+	store, err := e.open()
+	if err != nil {
+		return err
+	}
+	err = c.serve(e, store, key, publicURL, mcpURL)
+	return errors.Join(err, store.Close())
+}
+
+// serve wires everything together and runs it until the context ends.
+func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpURL string) error {
+	cases, grants := queue.New(store), approvals.New(store)
+	cases.UseApprovals(grants)
+	grants.UseCases(cases)
+
+	server, err := web.New(web.Config{
+		Store: store, Queue: cases, Approvals: grants,
+		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL,
+		SecretKey: key, RateLimit: c.RateLimit, Logger: e.log, Version: version(),
+	})
+	if err != nil {
+		return err
+	}
+
+	ctx, stop := context.WithCancel(e.ctx)
+	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		worker.Run(ctx)
+	}()
+	err = server.Run(ctx)
+	stop()
+	<-done
+	return err
+}
+
+// urls are the public addresses, defaults filled in.
+func (c serveCmd) urls() (publicURL, mcpURL string, err error) {
+	publicURL, mcpURL = strings.TrimSuffix(c.PublicURL, "/"), c.MCPURL
+	switch {
+	case mcpURL != "":
+	case publicURL != "":
+		mcpURL = publicURL + "/mcp"
+	default:
+		mcpURL = "http://" + c.MCPAddr + "/mcp"
+	}
+	if publicURL == "" {
+		publicURL = "http://" + c.Addr
+	}
+	for flag, raw := range map[string]string{"--public-url": publicURL, "--mcp-url": mcpURL} {
+		u, err := url.Parse(raw)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return "", "", fmt.Errorf("%s %q: must be an http or https URL", flag, raw)
+		}
+	}
+	return publicURL, mcpURL, nil
+}
+
+const secretKeyBytes = 32
+
+// secretKey is the key given, or on SQLite the one kept beside the database, made on first start.
+func (c serveCmd) secretKey(database string) ([]byte, error) {
+	if c.SecretKey != "" && c.SecretKeyFile != "" {
+		return nil, errors.New("give --secret-key or --secret-key-file, not both")
+	}
+	if c.SecretKey != "" {
+		return decodeKey("--secret-key", c.SecretKey)
+	}
+	if c.SecretKeyFile != "" {
+		return readKey(c.SecretKeyFile)
+	}
+	path, isFile := strings.CutPrefix(database, "sqlite:")
+	if !isFile {
+		return nil, errors.New("on PostgreSQL --secret-key or --secret-key-file is required, the same for every replica; " +
+			"make one with: openssl rand -hex 32")
+	}
+	path = strings.TrimPrefix(path, "//") + ".key"
+	key, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	key = make([]byte, secretKeyBytes)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return readKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the secret key: %w", err)
+	}
+	_, err = file.WriteString(hex.EncodeToString(key) + "\n")
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return nil, fmt.Errorf("make the secret key: %w", err)
+	}
+	return key, nil
+}
+
+func readKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("secret key: %w", err)
+	}
+	return decodeKey(path, strings.TrimSpace(string(text)))
+}
+
+func decodeKey(source, text string) ([]byte, error) {
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) != secretKeyBytes {
+		return nil, fmt.Errorf("%s: the secret key must be %d hex digits", source, 2*secretKeyBytes)
+	}
+	return key, nil
+}

@@ -159,8 +159,13 @@ type demo struct {
 	outMu sync.Mutex
 }
 
-func prepare(opt Options) (*demo, error) {
+func prepare(opt Options) (ready *demo, err error) {
 	d := &demo{opt: opt, set: data.New(time.Now()), dir: opt.Dir, passwords: map[string]string{}, toERP: secret("erp")}
+	defer func() {
+		if err != nil {
+			d.release()
+		}
+	}()
 	if d.opt.Stdout == nil {
 		d.opt.Stdout = io.Discard
 	}
@@ -175,7 +180,6 @@ func prepare(opt Options) (*demo, error) {
 	if opt.Addr != "" {
 		erpAddr = "127.0.0.1:0" // whoever chooses addresses wants the usual ones left alone
 	}
-	var err error
 	if d.addr, err = d.reserve(opt.Addr, "127.0.0.1:8080"); err != nil {
 		return nil, err
 	}
@@ -234,7 +238,6 @@ func (d *demo) reserve(given, usual string) (string, error) {
 			return l.Addr().String(), nil
 		}
 	}
-	d.release()
 	return "", fmt.Errorf("demo: %w", err)
 }
 

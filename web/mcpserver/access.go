@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -95,20 +96,17 @@ func (h *handler) identify(w http.ResponseWriter, r *http.Request, requestID str
 // defaultWorkspaces are the workspaces named by header and query. One the caller cannot reach refuses
 // the call, whatever the call's own argument says.
 func defaultWorkspaces(r *http.Request, id models.Identity) (header, query string, refused *refusal) {
-	header, query = strings.TrimSpace(r.Header.Get(auth.WorkspaceHeader)), r.URL.Query().Get(auth.WorkspaceQuery)
-	for _, named := range []string{header, query} {
+	headers, queries := r.Header.Values(auth.WorkspaceHeader), r.URL.Query()[auth.WorkspaceQuery]
+	for _, named := range slices.Concat(headers, queries) {
 		if named == "" {
 			continue
 		}
 		if _, err := id.As(named, models.ChannelMCP, ""); err != nil {
-			ne, ok := models.AsNamed(err)
-			if !ok {
-				return "", "", &refusal{status: http.StatusForbidden, code: codeInvalidRequest, message: "Forbidden"}
-			}
+			ne, _, _ := problem.Of(err, "")
 			return "", "", &refusal{status: http.StatusForbidden, code: codeInvalidRequest, message: ne.Message, data: ne}
 		}
 	}
-	return header, query, nil
+	return r.Header.Get(auth.WorkspaceHeader), r.URL.Query().Get(auth.WorkspaceQuery), nil
 }
 
 // metadata is the RFC 9728 description of this endpoint. It names authorization servers only when an

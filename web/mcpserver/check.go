@@ -3,13 +3,13 @@ package mcpserver
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // bodyLimit is the largest request body, in bytes.
@@ -58,16 +58,35 @@ func headerMismatch(id json.RawMessage, message string) *refusal {
 }
 
 // readBody reads at most the limit.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
-	var over *http.MaxBytesError
-	if errors.As(err, &over) {
-		return nil, tooLarge()
-	}
+func readBody(r *http.Request) ([]byte, *refusal) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
 	if err != nil {
 		return nil, invalidRequest(nil, "The body could not be read")
 	}
+	if len(body) > bodyLimit {
+		return nil, tooLarge()
+	}
 	return body, nil
+}
+
+// lingering is how long a refused client may go on sending.
+const lingering = 5 * time.Second
+
+// refuse answers and then reads on within bounds, since many clients look for no answer before they have
+// sent everything, and would only see a broken connection. Who asked before sending is not made to.
+func refuse(w http.ResponseWriter, r *http.Request, refused *refusal) {
+	if r.ContentLength == 0 || r.Header.Get("Expect") != "" {
+		refused.write(w)
+		return
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.EnableFullDuplex() // where it is not to be had, the answer alone must do
+	refused.write(w)
+	_ = rc.Flush()
+	if rc.SetReadDeadline(time.Now().Add(lingering)) == nil {
+		_, _ = io.CopyN(io.Discard, r.Body, 2*bodyLimit) // the answer stands whatever comes
+		_ = rc.SetReadDeadline(time.Time{})
+	}
 }
 
 // checkMedia refuses what is not sent as JSON, and clients that would not read the answer.

@@ -3,12 +3,17 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/apdesk/apdesk/approvals"
@@ -471,5 +476,95 @@ func TestEveryCallIsLoggedOnceWithoutSecrets(t *testing.T) {
 		if strings.Contains(w.log.String(), secret) {
 			t.Errorf("the log shows the token %s", name)
 		}
+	}
+}
+
+// A misspelt argument is told at once, and the connection goes on.
+func TestAnUnknownArgumentIsNamedToEveryClient(t *testing.T) {
+	w := newWorld(t)
+	for _, version := range []string{"", version202511, version202506} {
+		s := w.dial("agent", version)
+		_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_case", Arguments: object{"case_id": "case_1", "wait": 5}})
+		var refused *jsonrpc.Error
+		if !errors.As(err, &refused) || refused.Code != codeInvalidParams || !strings.Contains(refused.Message, `"wait"`) {
+			t.Errorf("client %q: %v", version, err)
+		}
+		must[object](t, s, "list_workspaces", object{})
+	}
+}
+
+func TestWhatACallDidIsOnTheTrailWithItsRequest(t *testing.T) {
+	w := newWorld(t)
+	handover, err := json.Marshal(poClosed("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _ := w.send(callTool("agent", "route_to_person", string(handover)))
+	var events []models.AuditEvent
+	w.in("1000", func(tx *models.Tx) error {
+		return tx.DB.Where("request_id = ?", res.Header.Get("X-Request-Id")).Find(&events).Error
+	})
+	if len(events) == 0 {
+		t.Fatal("nothing on the trail")
+	}
+	for _, e := range events {
+		if e.Channel != models.ChannelMCP || e.ActorName != "Invoice agent" || e.WorkspaceID != "1000" {
+			t.Errorf("on the trail: %+v", e)
+		}
+	}
+}
+
+func BenchmarkGetCase(b *testing.B) {
+	w := newWorld(b)
+	filed := w.dial("agent", "")
+	res, err := filed.CallTool(b.Context(), &mcp.CallToolParams{Name: "route_to_person", Arguments: poClosed("1")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	id := res.StructuredContent.(map[string]any)["case_id"].(string)
+	a := callTool("agent", "get_case", `{"case_id":"`+id+`"}`)
+	b.RunParallel(func(pb *testing.PB) {
+		client := &http.Client{Transport: withToken(w.tokens["agent"])}
+		for pb.Next() {
+			post(b, client, w.url, a)
+		}
+	})
+}
+
+func BenchmarkBareEcho(b *testing.B) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(req.Params.Arguments)}}, StructuredContent: req.Params.Arguments}, nil
+	})
+	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, PropagateRequestCancellation: true}))
+	b.Cleanup(s.Close)
+	a := callTool("agent", "echo", `{"case_id":"case_01m45mn5m0dbk7gftfts0zbdcg"}`)
+	b.RunParallel(func(pb *testing.PB) {
+		client := &http.Client{Transport: withToken("none")}
+		for pb.Next() {
+			post(b, client, s.URL, a)
+		}
+	})
+}
+
+func post(b *testing.B, client *http.Client, url string, a ask) {
+	req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, strings.NewReader(a.body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set(versionHeader, a.version)
+	for _, line := range a.headers {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, value)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || strings.Contains(string(body), "isError") {
+		b.Fatalf("HTTP %d %s %v", res.StatusCode, body, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -48,6 +49,7 @@ func (r *refusal) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(r.status)
 	_, _ = w.Write(body) // the client is gone when this fails
 }
@@ -99,6 +101,5 @@ func (w *jsonOnly) finish() {
 	if w.plain >= 500 {
 		code = codeInternal
 	}
-	w.Header().Del("Content-Length")
 	(&refusal{status: w.plain, code: code, message: strings.TrimSpace(w.message.String()), id: w.id}).write(w.ResponseWriter)
 }

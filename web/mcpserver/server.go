@@ -165,7 +165,7 @@ func (h *handler) endpoint(w http.ResponseWriter, r *http.Request) {
 	}
 	if refused != nil {
 		x.log.refused(refused)
-		refused.write(w)
+		refuse(w, r, refused)
 		return
 	}
 	if x.msg.notification() {
@@ -199,7 +199,7 @@ func (h *handler) check(w http.ResponseWriter, r *http.Request, x *exchange) (ve
 		return "", nil, tooLarge()
 	}
 	if r.ContentLength < 0 { // unknown until read
-		if body, refused = readBody(w, r); refused != nil {
+		if body, refused = readBody(r); refused != nil {
 			return "", nil, refused
 		}
 	}
@@ -216,7 +216,7 @@ func (h *handler) check(w http.ResponseWriter, r *http.Request, x *exchange) (ve
 		return "", nil, refused
 	}
 	if body == nil {
-		if body, refused = readBody(w, r); refused != nil {
+		if body, refused = readBody(r); refused != nil {
 			return "", nil, refused
 		}
 	}

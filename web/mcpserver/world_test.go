@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // world is a desk of two companies with an endpoint on a real socket.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	store     *models.Store
 	clock     *modelstest.Clock
 	queue     *queue.Service
@@ -76,9 +76,9 @@ var people = []struct {
 	{"erp@example.test", "ERP", []models.Role{models.RoleERP}, true},
 }
 
-func newWorld(t *testing.T) *world { return newWorldWith(t, func(*Config) {}) }
+func newWorld(t testing.TB) *world { return newWorldWith(t, func(*Config) {}) }
 
-func newWorldWith(t *testing.T, change func(*Config), further ...*tool) *world {
+func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 	t.Helper()
 	store, clock := modelstest.SQLite(t)
 	w := &world{t: t, store: store, clock: clock, tokens: map[string]string{}, log: &lines{}, waits: make(chan int, 100)}

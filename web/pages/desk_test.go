@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"context"
 	"io"
 	"maps"
 	"net/http"
@@ -31,6 +32,7 @@ type desk struct {
 	queue     *queue.Service
 	approvals *approvals.Service
 	app       *fiber.App
+	stop      context.CancelFunc // shuts the desk down
 	users     map[string]models.User
 }
 
@@ -54,7 +56,9 @@ func newDesk(t testing.TB) *desk {
 		t.Fatal(err)
 	}
 	d.app = fiber.New(fiber.Config{DisableStartupMessage: true})
-	pages.New(pages.Config{Store: store, Queue: d.queue, Approvals: d.approvals, Auth: guard, Context: t.Context()}).Mount(d.app)
+	var up context.Context
+	up, d.stop = context.WithCancel(t.Context())
+	pages.New(pages.Config{Store: store, Queue: d.queue, Approvals: d.approvals, Auth: guard, Context: up}).Mount(d.app)
 
 	d.workspace(company, "Nordlicht Handels GmbH", "Europe/Berlin", "EUR")
 	d.workspace(other, "Northlight Japan KK", "Asia/Tokyo", "JPY")

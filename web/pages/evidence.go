@@ -116,7 +116,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 		e.DiffersText = fmt.Sprintf("%d of %s", ui.CountDifferences(e.Rows), plural(len(e.Rows), "field differs", "fields differ"))
 	case views.EvidenceTable:
 		for _, c := range b.Columns {
-			e.Columns = append(e.Columns, ui.Foreign(c))
+			e.Columns = append(e.Columns, ui.Label(c))
 		}
 		for _, cells := range b.Rows {
 			row, hidden := r.row(b.Columns, cells)
@@ -279,6 +279,9 @@ func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
 			seen.CodeWords = e.Error.Code.Title()
 		} else {
 			seen.CodeWords = "A code the desk does not know:"
+		}
+		if seen.NextWords != "" {
+			seen.NextWords = "next: " + seen.NextWords
 		}
 		if at, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
 			seen.At = r.at(models.At(at))

@@ -52,6 +52,9 @@ type eventData struct {
 	Code           string              `json:"code"`
 }
 
+// ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
+var ofTheDesk = []string{"request.routed", "request.unrouted", "request.expired", "approval.granted", "approval.expired", "hold.escalated", "hold.check_missed", "report.overdue"}
+
 // timeline joins what agents, people and the desk did, the newest first. comments gives the text
 // behind an event that only names its comment.
 func (w words) timeline(events []models.AuditEvent, comments []models.Comment) []ui.TimelineEntry {
@@ -76,10 +79,12 @@ func (w words) timeline(events []models.AuditEvent, comments []models.Comment) [
 		}
 		entry := ui.TimelineEntry{At: w.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: t.what,
 			Words: ui.Foreign(t.words), Details: t.details}
-		switch e.Channel {
-		case models.ChannelSystem:
+		switch {
+		case e.Channel == models.ChannelSystem:
 			entry.Kind = ui.BySystem
-		case models.ChannelAPI, models.ChannelMCP:
+		case slices.Contains(ofTheDesk, e.Action):
+			entry.Kind, entry.Who, entry.Channel = ui.BySystem, "apdesk", ""
+		case e.Channel == models.ChannelAPI, e.Channel == models.ChannelMCP:
 			entry.Kind = ui.ByAgent
 		}
 		out = append(out, entry)
@@ -204,7 +209,7 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "vote.refused":
 		return told{what: "tried to vote and was refused", details: pairs("Why", orSome(d.Why, d.Message))}
 	case "approval.granted":
-		return told{what: "granted the approval", details: pairs("Approval", d.Approval)}
+		return told{what: "granted the approval, since enough people said yes", details: pairs("Approval", d.Approval)}
 	case "approval.redeemed":
 		return told{what: "used the approval for exactly this call"}
 	case "approval.retried":

@@ -1,0 +1,151 @@
+package pages_test
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// stream is an open page's live stream on a real connection.
+type stream struct {
+	t      *testing.T
+	lines  chan string
+	status int
+	kind   string
+}
+
+// listen serves the desk's pages on a real address.
+func (d *desk) listen() string {
+	d.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- d.app.Listener(l) }()
+	d.t.Cleanup(func() {
+		d.stop()
+		if err := d.app.Shutdown(); err != nil {
+			d.t.Error(err)
+		}
+		<-served
+	})
+	return "http://" + l.Addr().String()
+}
+
+func (v *visitor) open(t *testing.T, base, path string) *stream {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range v.cookies {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stream{t: t, lines: make(chan string, 100), status: res.StatusCode, kind: res.Header.Get("Content-Type")}
+	go func() {
+		defer close(s.lines)
+		defer res.Body.Close()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			s.lines <- lines.Text()
+		}
+	}()
+	return s
+}
+
+// until reads on until a line begins with prefix; "" means the end of the stream.
+func (s *stream) until(prefix string) bool {
+	s.t.Helper()
+	for line := range s.lines {
+		if prefix != "" && strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return prefix == ""
+}
+
+func TestAnOpenCaseIsToldThatItChanged(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	id := d.handOver(d.robot(), poClosed)
+	petra, paul := d.signedIn("petra"), d.signedIn("paul")
+	live := petra.get("/cases/"+id).doc.Find("body").AttrOr("data-live", "")
+	s := petra.open(t, base, live)
+	if s.status != http.StatusOK || !strings.HasPrefix(s.kind, "text/event-stream") || !s.until("retry:") {
+		t.Fatalf("the stream is answered %d as %s", s.status, s.kind)
+	}
+	paul.press(paul.get("/cases/"+id), "claim")
+	if !s.until("data:") {
+		t.Error("nothing was told")
+	}
+}
+
+func TestAnOpenQueueIsToldOfANewCase(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	petra := d.signedIn("petra")
+	s := petra.open(t, base, petra.get("/queues/procurement").doc.Find("body").AttrOr("data-live", ""))
+	if !s.until("retry:") {
+		t.Fatal("the stream did not open")
+	}
+	d.handOver(d.robot(), poClosed)
+	if !s.until("data:") {
+		t.Error("nothing was told")
+	}
+}
+
+func TestALiveStreamEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	petra := d.signedIn("petra")
+	home := petra.get("/")
+	s := petra.open(t, base, home.doc.Find("body").AttrOr("data-live", ""))
+	if !s.until("retry:") {
+		t.Fatal("the stream did not open")
+	}
+	petra.press(home, "sign-out")
+	d.handOver(d.robot(), poClosed)
+	if s.until("data:") {
+		t.Error("a stream goes on after its session ended")
+	}
+}
+
+func TestLiveStreamsEndWhenTheDeskShutsDown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	s := d.signedIn("petra").open(t, base, "/live?topic=home")
+	if !s.until("retry:") {
+		t.Fatal("the stream did not open")
+	}
+	d.stop()
+	if !s.until("") {
+		t.Error("the stream did not end")
+	}
+}
+
+func TestALiveStreamIsForThePersonsOwnPagesOnly(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if p := d.stranger().do(http.MethodGet, "/live?topic=home", nil); p.status != http.StatusUnauthorized {
+		t.Errorf("a stranger's stream is answered %d", p.status)
+	}
+	petra := d.signedIn("petra")
+	for _, topic := range []string{"", "queue:nothing", "case:nothing", "queues:" + other, "*"} {
+		if p := petra.do(http.MethodGet, "/live?topic="+topic, nil); p.status != http.StatusNotFound {
+			t.Errorf("the stream of %q is answered %d", topic, p.status)
+		}
+	}
+	if p := petra.do(http.MethodGet, "/live?topic=home&workspace_id="+other, nil); p.status != http.StatusForbidden {
+		t.Errorf("another workspace's stream is answered %d", p.status)
+	}
+}

@@ -22,6 +22,7 @@ const (
 	PrefixVote            = "vote"
 	PrefixRule            = "rule"
 	PrefixConfirmation    = "conf"
+	PrefixServerRule      = "srule"
 	PrefixHold            = "hold"
 	PrefixEvent           = "evt"
 	PrefixUser            = "usr"

@@ -45,6 +45,7 @@ type fakeCase struct {
 type fakeRequest struct {
 	ID, Tool, Status, ApprovalID, Digest string
 	By                                   []string
+	Correction                           map[string]string
 }
 
 type fakeHold struct {
@@ -200,9 +201,12 @@ func (f *fakeDesk) request(args map[string]any) *mcp.CallToolResult {
 		if d.Invoice != f.key(invoice) || d.Tool != tool {
 			continue
 		}
+		if d.Amount != "" && d.Amount != call["amount"] {
+			continue
+		}
 		r.By = append(r.By, f.set.Person(d.Person).Name)
 		if d.Vote == "reject" {
-			r.Status = "rejected"
+			r.Status, r.Correction = "rejected", d.Inputs
 		}
 	}
 	if invoice["currency"] == "USD" && args["workspace_id"] == "1000" {
@@ -218,6 +222,9 @@ func (f *fakeDesk) getApproval(args map[string]any) *mcp.CallToolResult {
 		r.Status, r.ApprovalID = "approved", f.id("apr")
 	}
 	out := map[string]any{"request_id": r.ID, "status": r.Status, "decided_by": r.By}
+	if r.Correction != nil {
+		out["instruction"] = map[string]any{"kind": "retry_with", "input": r.Correction}
+	}
 	if r.ApprovalID != "" {
 		out["approval_id"] = r.ApprovalID
 	}

@@ -144,7 +144,7 @@ func (a *Agent) awaitCase(ctx context.Context, w *Work) error {
 	w.obey(exit, *c.Instruction)
 	next := c.Instruction.Kind
 	if w.End == "" && w.Step != before {
-		next += ": " + w.Step
+		next += ": " + w.nextTool()
 	}
 	a.say(w, "get_case", or(exit, "decided")+by(who), next)
 	return nil
@@ -211,6 +211,14 @@ func (w *Work) obey(exit string, in Instruction) {
 		return
 	}
 	w.Granted = toolOf(w.Step, w.Write)
+}
+
+// nextTool is the call that the work's step makes, in the words of the contract.
+func (w *Work) nextTool() string {
+	if w.Step == stepApproval {
+		return "get_approval"
+	}
+	return or(toolOf(w.Step, w.Write), w.Step)
 }
 
 func toolOf(step string, write *Write) string {
@@ -295,6 +303,32 @@ func (a *Agent) askApproval(ctx context.Context, w *Work) error {
 	return nil
 }
 
+// correctCall lays what an approver changed over the arguments of the write, to
+// ask again for exactly that.
+func (w *Work) correctCall(input map[string]any) {
+	f := &w.Facts
+	for name, value := range input {
+		w.Write.Arguments[name] = value
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		switch name {
+		case "amount":
+			f.Amount = text
+		case "posting_date":
+			f.PostingDate = text
+		case "supplier_id":
+			f.SupplierID = text
+		case "po_id":
+			f.POID = text
+		}
+	}
+	w.Write.Summary = fmt.Sprintf("%s, as corrected", strings.TrimSuffix(w.Write.Summary, ", as corrected"))
+	w.ApprovalID, w.Step, w.Granted = "", stepAsk, "request_approval"
+	w.did("sent back: retry_with")
+}
+
 type approvalState struct {
 	RequestID   string          `json:"request_id"`
 	Status      string          `json:"status"`
@@ -326,17 +360,18 @@ func (a *Agent) awaitApproval(ctx context.Context, w *Work) error {
 		a.say(w, "get_approval", "approved"+by(strings.Join(who, " and ")), w.Write.Tool)
 	case "rejected":
 		w.decidedBy(who...)
-		w.did("rejected")
+		if out.Instruction == nil {
+			w.did("rejected")
+		}
 		switch {
 		case out.Instruction != nil && out.Instruction.Kind == "retry_with":
-			w.FailedStep = stepAsk
-			w.obey("sent back", *out.Instruction)
+			w.correctCall(out.Instruction.Input)
 		case w.Write.Tool == toolPost && slices.Contains(w.Codes, "TOLERANCE_EXCEEDED"):
 			w.prepareNotice()
 		default:
 			w.End, w.Why = EndStopped, "rejected: "+out.Reason
 		}
-		a.say(w, "get_approval", "rejected"+by(strings.Join(who, " and ")), or(w.End, w.Step))
+		a.say(w, "get_approval", "rejected"+by(strings.Join(who, " and ")), or(w.End, w.nextTool()))
 	case "expired":
 		// Silence is not consent. A new run may ask once more.
 		w.Run++

@@ -100,8 +100,12 @@ type Decision struct {
 	// Ask, when set, asks the agent this before the exit is chosen.
 	Ask string
 	// Tool is the write voted on and Vote is approve or reject; empty for a case.
+	// A reject with Inputs sends the call back with that correction.
 	Tool, Vote string
-	Reason     string
+	// Amount, when set, is the amount of the call that is voted on: another call
+	// of the tool is not this decision's.
+	Amount string
+	Reason string
 }
 
 // Want is how an invoice must end.

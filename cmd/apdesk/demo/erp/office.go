@@ -204,6 +204,11 @@ func carryOut(b *state, workspace string, c decidedCase) {
 		}
 	case "registered":
 		if !known {
+			for _, sup := range b.Suppliers {
+				if c.Invoice.SupplierID == "" && sup.Workspace == workspace && sup.Name == c.Invoice.SupplierName {
+					c.Invoice.SupplierID = sup.ID
+				}
+			}
 			b.Invoices[c.Invoice.ID] = Record{Invoice: data.Invoice{
 				ID: c.Invoice.ID, Workspace: workspace, Number: c.Invoice.Number, SupplierID: c.Invoice.SupplierID, SupplierName: c.Invoice.SupplierName,
 				OrderID: c.Invoice.POID, Amount: c.Invoice.Amount, Currency: c.Invoice.Currency, InvoiceDate: c.Invoice.InvoiceDate, Status: Open,

@@ -26,6 +26,8 @@ type Options struct {
 	Passwords map[string]string `json:"passwords"`
 	// LookEvery is the pause between two looks at the lists, in milliseconds.
 	LookEvery int `json:"look_every_ms"`
+	// Decisions replace those of the data set when there are any.
+	Decisions []data.Decision `json:"decisions,omitempty"`
 }
 
 // Run lets everybody with something in the script work until the context ends.
@@ -33,11 +35,15 @@ func Run(ctx context.Context, opt Options, set data.Set, out io.Writer) error {
 	if opt.LookEvery == 0 {
 		opt.LookEvery = 300
 	}
+	decisions := set.Decisions
+	if len(opt.Decisions) > 0 {
+		decisions = opt.Decisions
+	}
 	shared := &shared{out: out}
 	var all sync.WaitGroup
 	for _, p := range set.People {
 		var script []data.Decision
-		for _, d := range set.Decisions {
+		for _, d := range decisions {
 			if d.Person == p.Key {
 				script = append(script, d)
 			}
@@ -184,7 +190,7 @@ func (w *worker) decideCase(ctx context.Context, r row) error {
 		if form.Length() == 0 {
 			return nil // decided meanwhile, or the agent is at work on it
 		}
-		values := hidden(form)
+		values := filled(form)
 		exit := d.Exit
 		if d.Ask != "" && !answered(page) {
 			if form.Find(`input[name="exit"][value="`+askExit+`"]`).Length() == 0 {
@@ -218,17 +224,27 @@ func (w *worker) vote(ctx context.Context, r row) error {
 		if err != nil {
 			return err
 		}
-		form := page.Find(`form[data-testid="vote-form"]`)
+		if d.Amount != "" && !strings.Contains(page.Find(`[data-testid="exact-call"]`).Text(), d.Amount) {
+			continue
+		}
+		which, did := "vote-form", d.Vote
+		if len(d.Inputs) > 0 {
+			which, did = "send-back-form", "send back"
+		}
+		form := page.Find(`form[data-testid="` + which + `"]`)
 		if form.Length() == 0 {
 			return nil // voted already, or not this person's to decide
 		}
-		values := hidden(form)
+		values := filled(form)
+		for name, value := range d.Inputs {
+			values.Set("input."+name, value)
+		}
 		values.Set("decision", d.Vote)
 		values.Set("reason", d.Reason)
 		if err := w.post(ctx, form, r.href, values); err != nil {
-			return fmt.Errorf("%s on %s: %w", d.Vote, r.number, err)
+			return fmt.Errorf("%s on %s: %w", did, r.number, err)
 		}
-		w.say("%s: %s %s (%s)", r.number, d.Vote, d.Tool, d.Reason)
+		w.say("%s: %s %s (%s)", r.number, did, d.Tool, d.Reason)
 		return nil
 	}
 	return nil
@@ -242,15 +258,18 @@ func answered(page *goquery.Document) bool {
 // askExit is the exit that asks the agent something.
 const askExit = "ask_agent"
 
-func hidden(form *goquery.Selection) url.Values {
+// filled is the form as a browser would send it before anybody touches it: its
+// hidden fields (the CSRF token and the version among them) and its texts.
+func filled(form *goquery.Selection) url.Values {
 	values := url.Values{}
-	form.Find(`input[type="hidden"]`).Each(func(_ int, s *goquery.Selection) {
-		name, _ := s.Attr("name")
-		value, _ := s.Attr("value")
-		if name != "" {
-			values.Set(name, value)
+	form.Find("input[name]").Each(func(_ int, s *goquery.Selection) {
+		switch s.AttrOr("type", "text") {
+		case "radio", "checkbox", "submit", "button":
+		default:
+			values.Set(s.AttrOr("name", ""), s.AttrOr("value", ""))
 		}
 	})
+	form.Find("textarea[name]").Each(func(_ int, s *goquery.Selection) { values.Set(s.AttrOr("name", ""), s.Text()) })
 	return values
 }
 
@@ -274,7 +293,7 @@ func (w *worker) signIn(ctx context.Context) error {
 		return err
 	}
 	form := page.Find(`form:has(input[name="password"])`)
-	values := hidden(form)
+	values := filled(form)
 	values.Set("email", w.person.Email)
 	values.Set("password", w.password)
 	page, err = w.page(ctx, http.MethodPost, action(form, "/login"), values)

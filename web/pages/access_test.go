@@ -250,6 +250,19 @@ func TestAPersonWithoutAWorkspaceIsToldSo(t *testing.T) {
 	}
 }
 
+func TestAPersonWithOnlyAnAgentsRoleSeesWhatTheyFiled(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.person(company, "ada", models.RoleAgent)
+	d.handOver(d.robot(), poClosed)
+	ada := d.signedIn("ada")
+	for _, path := range []string{"/", "/approvals", "/approvals?tab=open", "/queues/procurement", "/holds"} {
+		if p := ada.get(path); strings.Contains(p.raw, "INV-778") {
+			t.Errorf("%s shows what another account filed", path)
+		}
+	}
+}
+
 func TestASessionEnds(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -20,10 +20,11 @@ const (
 
 // listApprovals is GET /approvals: what waits for this person, for anybody, or is decided.
 func (v *visit) listApprovals() error {
-	waiting, err := v.p.approvals.WaitingFor(v.ctx, v.by)
+	beside, err := v.figures()
 	if err != nil {
 		return err
 	}
+	waiting := beside.waiting
 	tab := v.c.Query("tab")
 	if tab != tabOpen && tab != tabDecided && tab != tabMine {
 		tab = tabMine
@@ -31,7 +32,7 @@ func (v *visit) listApprovals() error {
 			tab = tabOpen
 		}
 	}
-	list := approvals.List{Items: waiting}
+	list := approvals.List{Items: waiting[:min(len(waiting), approvals.MaxLimit)]} // those that lapse first
 	cursor := v.c.Query("cursor")
 	switch tab {
 	case tabOpen:

@@ -209,6 +209,7 @@ func TestARequestNobodyCanDecideLeadsToItsCaseAndBack(t *testing.T) {
 	if back, _ := theCase.doc.Find("[data-testid=related-request]").Attr("href"); back != "/approvals/"+request {
 		t.Errorf("the case leads to %q", back)
 	}
+	theCase.wants(t, "candidates", "Nobody")
 	still := lars.send(theCase, "decision-form", one("exit", "matrix_fixed", "reason", "Rule added."))
 	if still.status != http.StatusUnprocessableEntity || !strings.Contains(still.testID("error-summary"), "still cannot be routed") {
 		t.Errorf("a matrix that was not fixed is answered %d: %s", still.status, still.testID("error-summary"))
@@ -216,6 +217,29 @@ func TestARequestNobodyCanDecideLeadsToItsCaseAndBack(t *testing.T) {
 	d.rule(company, approvals.NewRule{Currency: "EUR", From: "100000.01", To: "500000", Role: models.RoleFinanceLead})
 	lars.follow(lars.send(theCase, "decision-form", one("exit", "matrix_fixed", "reason", "Rule added."))).wants(t, "case-status", "Resolved")
 	fiona.get("/approvals/"+request).wants(t, "approval-status", "Pending")
+}
+
+func TestTheAPLeadSeesWhoCouldBeNamed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.rule(company, approvals.NewRule{Tool: "post_invoice_adjustment", Supplier: "V-9999", Currency: "EUR", From: "0", To: "900000", People: []string{"fiona@example.com"}})
+	request := d.ask(d.robot(), approvalFor("250000.00"))
+	view, err := d.approvals.Page(t.Context(), models.System(company), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lars := d.signedIn("lars")
+	seen := lars.get("/cases/" + *view.Request.UnroutedCaseID)
+	seen.wants(t, "candidates", "Fiona (fiona@example.com), up to EUR 900,000.00")
+	if strings.Contains(seen.testID("candidates"), "Felix") {
+		t.Error("somebody without the limit is named")
+	}
+	wrong := lars.send(seen, "decision-form", one("exit", "name_approver", "input.person", "felix@example.com", "reason", "He knows it."))
+	if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.testID("error-summary"), "Felix may approve up to EUR 100,000.00") {
+		t.Errorf("naming somebody without the limit is answered %d: %s", wrong.status, wrong.testID("error-summary"))
+	}
+	lars.follow(lars.send(seen, "decision-form", one("exit", "name_approver", "input.person", "fiona@example.com", "reason", "She knows it."))).wants(t, "case-status", "Resolved")
+	d.signedIn("fiona").get("/approvals/"+request).wants(t, "who-decides", "One yes of Fiona", "named by Lars for this request only")
 }
 
 func TestAPersonWhoApprovedCanTakeItBack(t *testing.T) {

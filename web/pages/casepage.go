@@ -51,11 +51,11 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	}
 	out := v.casePage(around, page, invoice, r, form)
 	if page.RequestID != "" && page.Case.Status != models.CaseResolved {
-		request, err := v.p.approvals.Page(v.ctx, v.by, page.RequestID)
-		if err != nil && !models.IsCode(err, models.NotFound) {
+		about, err := v.unroutedNotices(page.RequestID)
+		if err != nil {
 			return err
 		}
-		out.Marks = append(out.Marks, tried(request.Tried)...)
+		out.Marks = append(out.Marks, about...)
 	}
 	return render(v.c, status, views.Case(out))
 }

@@ -13,19 +13,24 @@ import (
 	"github.com/apdesk/apdesk/views/ui"
 )
 
-// soon is how long before a request lapses its deciders are warned.
-const soonHours = 24
+const (
+	// soonHours is how long before a request lapses its deciders are warned.
+	soonHours = 24
+	// shownHere bounds each list of the desk; the list's own page has the rest.
+	shownHere = 25
+)
 
 // home is GET /: what waits for this person, then where the rest stands.
 func (v *visit) home() error {
 	work, err := v.p.queue.Mine(v.ctx, v.by)
+	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
+		return err
+	}
+	beside, err := v.figures()
 	if err != nil {
 		return err
 	}
-	waiting, err := v.p.approvals.WaitingFor(v.ctx, v.by)
-	if err != nil {
-		return err
-	}
+	waiting := beside.waiting
 	due, err := v.p.queue.ListHolds(v.ctx, v.by, queue.HoldFilter{Due: true})
 	if err != nil {
 		return err
@@ -40,12 +45,12 @@ func (v *visit) home() error {
 	}
 	out := views.HomePage{Page: page, Lead: v.homeLead(work, len(waiting)), Mine: v.caseRows(work.Claimed, true),
 		MineEmpty:    v.nothingClaimed(work.Counts),
-		Approvals:    v.approvalRows(waiting),
+		Approvals:    v.approvalRows(waiting[:min(len(waiting), shownHere)]),
 		ApprovalsURL: v.link("/approvals"),
 		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
 			LinkText: "All approvals", URL: v.link("/approvals", "tab", tabOpen)},
 		ShowApprovals: len(waiting) > 0 || v.by.Has(models.RoleFinanceLead),
-		Holds:         v.holdRows(due.Items), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
+		Holds:         v.holdRows(due.Items[:min(len(due.Items), shownHere)]), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
 		HoldsEmpty: ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."},
 		Notices:    append(v.alerts(work.Fraud, waiting), unreported...),
 	}
@@ -115,7 +120,7 @@ func (v *visit) alerts(fraud []queue.FraudAlert, waiting []approvals.ListItem) [
 		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: fmt.Sprintf("%s suspects fraud, %s", f.By, v.ago(f.At)),
 			Text: ui.Foreign(orSome(f.Supplier, "unnamed supplier") + ": " + f.Reason), LinkText: "See the case", URL: caseURL(f.CaseID), TestID: "fraud-alert"})
 	}
-	for _, w := range waiting {
+	for _, w := range waiting[:min(len(waiting), shownHere)] {
 		if left := w.ExpiresAt.Sub(v.now); left.Hours() < soonHours {
 			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "An approval request " + v.expires(w.ExpiresAt).Text, Text: "Without a decision it lapses and the write is refused.",
 				LinkText: "Decide it", URL: requestURL(w.RequestID), TestID: "expiring"})
@@ -142,20 +147,21 @@ func (v *visit) unreported() ([]ui.Notice, error) {
 	return out, nil
 }
 
-// counts are the figures beside the navigation.
-func (v *visit) counts() ([]queue.QueueCount, int, error) {
-	counts, err := v.p.queue.Counts(v.ctx, v.by)
-	if models.IsCode(err, models.InsufficientPermission) {
-		counts, err = nil, nil // no role of people here: there is nothing to count for
+// figures are what the navigation counts. Somebody without a role of people here has nothing to count.
+func (v *visit) figures() (*figuresBeside, error) {
+	if v.counted != nil {
+		return v.counted, nil
 	}
-	if err != nil {
-		return nil, 0, err
+	var beside figuresBeside
+	var err error
+	if beside.queues, err = v.p.queue.Counts(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
+		return nil, err
 	}
-	waiting, err := v.p.approvals.WaitingFor(v.ctx, v.by)
-	if models.IsCode(err, models.InsufficientPermission) {
-		waiting, err = nil, nil
+	if beside.waiting, err = v.p.approvals.WaitingFor(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
+		return nil, err
 	}
-	return counts, len(waiting), err
+	v.counted = &beside
+	return v.counted, nil
 }
 
 // counted is a title with the number a person looks for in a row of tabs.

@@ -35,12 +35,12 @@ func (v *visit) showQueue() error {
 	if err != nil {
 		return err
 	}
-	counts, err := v.p.queue.Counts(v.ctx, v.by)
+	beside, err := v.figures()
 	if err != nil {
 		return err
 	}
-	var n queue.QueueCount
-	for _, c := range counts {
+	n := queue.QueueCount{Queue: q}
+	for _, c := range beside.queues {
 		if c.Queue == q {
 			n = c
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/static"
@@ -28,6 +29,14 @@ type visit struct {
 	chosen     string // the workspace the session shows
 	csrf       string
 	words
+
+	counted *figuresBeside // read once a request, since a page needs them and the navigation too
+}
+
+// figuresBeside are what the navigation counts.
+type figuresBeside struct {
+	queues  []queue.QueueCount
+	waiting []approvals.ListItem
 }
 
 // enter goes to one of the person's workspaces for the rest of this request. What the session shows
@@ -41,7 +50,7 @@ func (v *visit) enter(workspaceID string) error {
 	if i < 0 {
 		return models.Missing("workspace", workspaceID)
 	}
-	v.ws, v.by = v.workspaces[i], by
+	v.ws, v.by, v.counted = v.workspaces[i], by, nil
 	v.zone = v.ws.Zone()
 	return nil
 }
@@ -124,7 +133,7 @@ func (v *visit) form(url templ.SafeURL) views.Form { return views.Form{URL: url,
 // page is what stands around the content. self is the address that shows this page again; live names
 // the changes it listens to, "" for none.
 func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page, error) {
-	counts, waiting, err := v.counts()
+	beside, err := v.figures()
 	if err != nil {
 		return views.Page{}, err
 	}
@@ -139,7 +148,7 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 	for _, w := range v.workspaces {
 		p.Workspaces = append(p.Workspaces, views.Workspace{ID: w.ID, Name: w.Name, Current: w.ID == v.by.WorkspaceID})
 	}
-	p.Nav = v.nav(self, counts, waiting)
+	p.Nav = v.nav(self, beside)
 	return p, nil
 }
 
@@ -148,10 +157,10 @@ func (v *visit) plainPage(title string) views.Page {
 	return views.Page{Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: "/",
 		Person:    &views.Person{Name: v.id.User.Name, Roles: roleTitles(v.by.Roles), SignOutURL: "/logout"},
 		SwitchURL: "/workspace", Workspaces: []views.Workspace{{ID: v.ws.ID, Name: v.ws.Name, Current: true}},
-		Nav: v.nav("", nil, 0)}
+		Nav: v.nav("", &figuresBeside{})}
 }
 
-func (v *visit) nav(self templ.SafeURL, counts []queue.QueueCount, waiting int) []views.NavGroup {
+func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup {
 	item := func(label, path, count, countIs, testID string) views.NavItem {
 		url := v.link(path)
 		return views.NavItem{Label: label, URL: url, Count: count, CountIs: countIs, Current: pathOf(self) == path, TestID: testID}
@@ -164,13 +173,13 @@ func (v *visit) nav(self templ.SafeURL, counts []queue.QueueCount, waiting int) 
 	}
 	desk := views.NavGroup{Items: []views.NavItem{
 		item("Your desk", "/", "", "", "nav-home"),
-		item("Approvals", "/approvals", number(int64(waiting)), "waiting for you", "nav-approvals"),
+		item("Approvals", "/approvals", number(int64(len(beside.waiting))), "waiting for you", "nav-approvals"),
 		item("Holds", "/holds", "", "", "nav-holds"),
 	}}
 	queues := views.NavGroup{Heading: "Queues"}
 	for _, q := range models.Queues() {
 		open := int64(0)
-		for _, c := range counts {
+		for _, c := range beside.queues {
 			if c.Queue == q {
 				open = c.Open
 			}

@@ -73,14 +73,12 @@ func (s *Server) survive(c *fiber.Ctx) (err error) {
 }
 
 func (s *Server) headers(c *fiber.Ctx) error {
-	if err := s.setHeaders(c); err != nil {
-		return err
-	}
+	s.setHeaders(c)
 	return c.Next()
 }
 
 // setHeaders tells browsers to be strict. Answers are not kept unless a handler says otherwise.
-func (s *Server) setHeaders(c *fiber.Ctx) error {
+func (s *Server) setHeaders(c *fiber.Ctx) {
 	c.Set(fiber.HeaderContentSecurityPolicy, contentPolicy)
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Set(fiber.HeaderXFrameOptions, "DENY")
@@ -93,7 +91,6 @@ func (s *Server) setHeaders(c *fiber.Ctx) error {
 	if s.strictTransport {
 		c.Set(fiber.HeaderStrictTransportSecurity, "max-age=31536000")
 	}
-	return nil
 }
 
 // serveStatic answers an asset. Under the name that carries its hash it may be kept for ever.

@@ -197,7 +197,10 @@ func (s *Server) shutdown() error {
 func (s *Server) failed(c *fiber.Ctx, err error) error {
 	if problem.RequestID(c) == "" { // refused before any handler ran
 		s.name(c)
-		_ = s.setHeaders(c)
+		s.setHeaders(c)
+		_, status, _ := problem.Of(err, "")
+		s.metrics.observe("people", "other", "none", status, 0)
+		s.log.InfoContext(c.UserContext(), "request refused unread", "status", status, "request_id", problem.RequestID(c), "address", c.IP(), "cause", err)
 	}
 	if c.Path() == api.Prefix || strings.HasPrefix(c.Path(), "/api/") || !wantsPage(c) {
 		return problem.Send(c, s.log, err)

@@ -83,8 +83,11 @@ func joined(members []member, pick func(member) (jsontext.Value, bool)) jsontext
 }
 
 // idempotency names the call: its key and the digest of what is kept, in one order and with its
-// numbers' own digits.
+// numbers' own digits. A call without a key needs no digest.
 func idempotency(key string, kept json.RawMessage) models.Idempotency {
+	if key == "" {
+		return models.Idempotency{}
+	}
 	canonical := jsontext.Value(bytes.Clone(kept))
 	err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
 	if err != nil {

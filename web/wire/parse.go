@@ -94,7 +94,7 @@ func membersOf(raw jsontext.Value) ([]member, bool) {
 		if err != nil {
 			return nil, false
 		}
-		list = append(list, member{text, value.Clone()})
+		list = append(list, member{text, cut(raw, dec, value)})
 	}
 	return list, true
 }
@@ -114,9 +114,16 @@ func itemsOf(raw jsontext.Value) ([]jsontext.Value, bool) {
 		if err != nil {
 			return nil, false
 		}
-		list = append(list, value.Clone())
+		list = append(list, cut(raw, dec, value))
 	}
 	return list, true
+}
+
+// cut is the part of raw that the decoder read last: what the decoder gives is good only until it
+// reads on.
+func cut(raw jsontext.Value, dec *jsontext.Decoder, value jsontext.Value) jsontext.Value {
+	end := dec.InputOffset()
+	return raw[end-int64(len(value)) : end : end]
 }
 
 // textOf is the string a JSON text stands for, false when it is none.

@@ -349,6 +349,7 @@ func FuzzHandover(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what is stored cannot be read: %v", err)
 		}
+		again.UseKey(idem.Key)
 		twice, second, err := ReadHandover(again, false)
 		if err != nil {
 			t.Fatalf("what is stored was refused: %v", err)
@@ -404,5 +405,20 @@ func TestReadQuery(t *testing.T) {
 	err := ReadQuery([]Parameter{{"limit", "200"}, {"unresolved", "true"}, {"queue", "ap"}, {"status", ""}, {"supplier", `Müller "&" Söhne`}, {"workspace_id", "1000"}}, &q)
 	if err != nil || q.Limit != 200 || !q.Unresolved || q.Queue != "ap" || q.Supplier != `Müller "&" Söhne` || q.WorkspaceID != "1000" {
 		t.Errorf("got %+v, %v", q, err)
+	}
+}
+
+func BenchmarkReadHandover(b *testing.B) {
+	raw := []byte(handover)
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		body, err := Parse(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := ReadHandover(body, false); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

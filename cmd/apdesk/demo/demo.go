@@ -461,8 +461,10 @@ func (d *demo) conclude(ctx context.Context) error {
 	for {
 		books, err := d.books(patience)
 		works, loadErr := agent.Load(d.agentDir())
+		cases, casesErr := d.cases(patience)
+		err = errors.Join(err, casesErr)
 		if err == nil && loadErr == nil {
-			lines = Compare(d.set, works, books)
+			lines = Compare(d.set, works, books, cases)
 			if books.Unreported == 0 && allRight(lines) || ctx.Err() != nil {
 				if books.Unreported > 0 {
 					d.say("%d writes were not reported to the desk", books.Unreported)
@@ -501,23 +503,54 @@ func allRight(lines []Line) bool {
 // books asks the ERP for its state over its socket.
 func (d *demo) books(ctx context.Context) (erp.State, error) {
 	var state erp.State
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.erpAddr+"/state", nil)
-	if err != nil {
-		return state, fmt.Errorf("demo: %w", err)
+	err := getJSON(ctx, "http://"+d.erpAddr+"/state", d.toERP, &state)
+	return state, err
+}
+
+// cases counts the desk's cases by invoice, over its socket too.
+func (d *demo) cases(ctx context.Context) (map[string]int, error) {
+	count := map[string]int{}
+	for _, w := range d.set.Workspaces {
+		var page struct {
+			Items []struct {
+				Invoice struct {
+					Number string `json:"number"`
+				} `json:"invoice"`
+			} `json:"items"`
+		}
+		// One page is plenty: more cases than that would be wrong anyway.
+		if err := getJSON(ctx, "http://"+d.addr+"/api/v1/cases?limit=200&workspace_id="+w.ID, d.officeToken, &page); err != nil {
+			return nil, err
+		}
+		for _, c := range page.Items {
+			for _, doc := range d.set.Inbox {
+				if doc.Number == c.Invoice.Number {
+					count[doc.Key]++
+				}
+			}
+		}
 	}
-	req.Header.Set("Authorization", "Bearer "+d.toERP)
+	return count, nil
+}
+
+func getJSON(ctx context.Context, url, token string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return state, fmt.Errorf("demo: %w", err)
+		return fmt.Errorf("demo: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return state, fmt.Errorf("demo: the ERP answers %s", res.Status)
+		return fmt.Errorf("demo: %s answers %s", req.URL.Path, res.Status)
 	}
-	if err := json.NewDecoder(res.Body).Decode(&state); err != nil {
-		return state, fmt.Errorf("demo: %w", err)
+	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+		return fmt.Errorf("demo: %s: %w", req.URL.Path, err)
 	}
-	return state, nil
+	return nil
 }

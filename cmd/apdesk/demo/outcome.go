@@ -23,8 +23,9 @@ type Line struct {
 	Wrong string
 }
 
-// Compare puts what happened beside what was to happen.
-func Compare(set data.Set, works map[string]*agent.Work, books erp.State) []Line {
+// Compare puts what happened beside what was to happen. cases is how many cases
+// the desk has by invoice; nil is not compared.
+func Compare(set data.Set, works map[string]*agent.Work, books erp.State, cases map[string]int) []Line {
 	var lines []Line
 	for _, want := range set.Wants {
 		line := Line{Invoice: want.Invoice}
@@ -74,6 +75,9 @@ func Compare(set data.Set, works map[string]*agent.Work, books erp.State) []Line
 		differs("document number", record.DocumentNumber != "", want.Document)
 		differs("writes", record.Writes, want.Writes)
 		differs("corrected retries", w.Retries, want.Retries)
+		if cases != nil {
+			differs("cases at the desk", cases[want.Invoice], want.Cases)
+		}
 		line.Wrong = strings.Join(wrong, "; ")
 		lines = append(lines, line)
 	}

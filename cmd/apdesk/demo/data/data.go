@@ -124,6 +124,8 @@ type Want struct {
 	Writes int
 	// Retries is how many corrected retries the agent made on its own.
 	Retries int
+	// Cases is how many cases the desk has of it.
+	Cases int
 }
 
 // Set is the whole world on one day.

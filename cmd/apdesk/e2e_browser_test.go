@@ -212,10 +212,10 @@ func (w *window) press(label string) {
 
 func (w *window) leave(by *rod.Element) {
 	w.t.Helper()
-	arrived := w.page.MustWaitNavigation()
+	// Not until the network is idle: a live page's never is.
+	arrived := w.page.WaitNavigation(proto.PageLifecycleEventNameLoad)
 	by.MustClick()
 	arrived()
-	w.page.MustWaitLoad()
 }
 
 // open follows the link in the row of a case or request.

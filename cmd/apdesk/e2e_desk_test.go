@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/apdesk/apdesk/models/modelstest"
 )
 
 // secretKey is what the desks of the tests seal with, so that a restarted one
@@ -268,10 +270,55 @@ const password = "correct horse battery staple"
 // token is a bearer credential.
 type token string
 
-// founded fills a database with one company: its people, two service accounts
-// and their tokens, and the matrix "one finance lead up to 10,000 EUR, two up
-// to 100,000". It starts nothing.
+// founded gives a desk, not yet started, whose database holds one company: its
+// people, two service accounts and their tokens, and the matrix "one finance lead
+// up to 10,000 EUR, two up to 100,000". The first one of each kind of database is
+// founded by command in the empty database given; later ones are copies of it,
+// since every person's password takes its time to hash.
 func founded(t testing.TB, database string) *company {
+	t.Helper()
+	path, isFile := strings.CutPrefix(database, "sqlite:")
+	past := &founding.postgres
+	if isFile {
+		past = &founding.sqlite
+	}
+	past.Lock()
+	defer past.Unlock()
+	switch {
+	case past.agent == "":
+		first := found(t, database)
+		if isFile {
+			// Closing the last connection moved everything from the log into the file.
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			past.file = file
+		} else {
+			past.template = modelstest.KeepPostgres(t, database)
+		}
+		past.agent, past.erp = first.agent, first.erp
+		return first
+	case isFile:
+		if err := os.WriteFile(path, past.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		database = modelstest.CopyPostgres(t, past.template)
+	}
+	return &company{desk: newDesk(t, database), agent: past.agent, erp: past.erp}
+}
+
+type foundation struct {
+	sync.Mutex
+	file       []byte // a whole SQLite database
+	template   string // a kept PostgreSQL database
+	agent, erp token
+}
+
+var founding struct{ sqlite, postgres foundation }
+
+func found(t testing.TB, database string) *company {
 	t.Helper()
 	c := &company{desk: newDesk(t, database)}
 	c.run("workspace", "create", "--id", workspace, "--name", "Falk & Söhne GmbH", "--time-zone", "Europe/Berlin", "--currency", "EUR")

@@ -88,6 +88,32 @@ func PostgresURL(t testing.TB) string {
 	return requireCluster(t).createDatabase(t, "")
 }
 
+// KeepPostgres copies a database that nobody is connected to, and keeps the copy
+// until the test process ends, as the template of later tests; see CopyPostgres.
+func KeepPostgres(t testing.TB, databaseURL string) (template string) {
+	t.Helper()
+	c := requireCluster(t)
+	u, err := url.Parse(databaseURL)
+	if err != nil {
+		t.Fatalf("modelstest: %v", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	template = fmt.Sprintf("kept%d", c.next)
+	if err := c.exec("CREATE DATABASE " + template + " TEMPLATE " + strings.TrimPrefix(u.Path, "/")); err != nil {
+		t.Fatalf("modelstest: %v", err)
+	}
+	return template
+}
+
+// CopyPostgres creates a database of this test with everything that a kept one
+// holds.
+func CopyPostgres(t testing.TB, template string) string {
+	t.Helper()
+	return requireCluster(t).createDatabase(t, template)
+}
+
 func requireCluster(t testing.TB) *cluster {
 	t.Helper()
 	c, err := sharedCluster()

@@ -283,6 +283,9 @@ func (h *handler) checkParams(m *message, version string) *refusal {
 			return invalidParams(m.id, "Invalid params: _meta must hold an object in "+metaClientCaps)
 		}
 	}
+	if h.servesToo(m) {
+		return nil
+	}
 	switch m.method {
 	case "initialize":
 		if _, ok := text(m.params["protocolVersion"]); !ok {
@@ -314,6 +317,8 @@ func (h *handler) checkParams(m *message, version string) *refusal {
 	}
 	return nil
 }
+
+func (h *handler) servesToo(m *message) bool { return h.alsoServes != nil && h.alsoServes(m) }
 
 func (h *handler) checkCall(m *message) *refusal {
 	if _, ok := text(m.params["name"]); !ok {

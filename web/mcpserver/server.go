@@ -52,6 +52,10 @@ type handler struct {
 	sdk         http.Handler
 	mux         *http.ServeMux
 	waiting     func(change int) // told when a wait begins and ends; nil: nobody watches
+
+	// alsoServes says what a server made of the same parts offers besides the desk's methods and tools;
+	// nil, as at the desk: nothing.
+	alsoServes func(*message) bool
 }
 
 // New makes the endpoint: Path and the RFC 9728 metadata; anything else is 404.
@@ -95,16 +99,7 @@ func newHandler(cfg Config, further ...*tool) *handler {
 		server.AddTool(t.published(), h.serve(t))
 	}
 	server.AddReceivingMiddleware(h.survive, h.listed)
-	h.sdk = mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return server },
-		&mcp.StreamableHTTPOptions{
-			Stateless:                    true,
-			JSONResponse:                 true,
-			PropagateRequestCancellation: true,
-			MaxRequestBodyBytes:          bodyLimit,
-			DisableLocalhostProtection:   true, // checkHosts knows the public names too
-			Logger:                       cfg.Logger,
-		})
+	h.sdk = h.speak(server, false)
 
 	mux := http.NewServeMux()
 	h.mux = mux
@@ -124,6 +119,20 @@ func newHandler(cfg Config, further ...*tool) *handler {
 		(&refusal{status: http.StatusNotFound, code: codeInvalidRequest, message: "Not found: the endpoint is " + Path}).write(w)
 	})
 	return h
+}
+
+// speak is the SDK's side of the endpoint. Streams carry progress; the desk's answers are plain JSON.
+func (h *handler) speak(server *mcp.Server, streams bool) http.Handler {
+	return mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 !streams,
+			PropagateRequestCancellation: true,
+			MaxRequestBodyBytes:          bodyLimit,
+			DisableLocalhostProtection:   true, // checkHosts knows the public names too
+			Logger:                       h.logger,
+		})
 }
 
 // cacheable says how long lists may be kept. Which tools are listed depends on the caller.
@@ -232,7 +241,7 @@ func (h *handler) check(w http.ResponseWriter, r *http.Request, x *exchange) (ve
 	if refused = checkHeaders(r, x.msg, version); refused != nil {
 		return "", nil, refused
 	}
-	if refused = checkMethod(x.msg, version); refused != nil {
+	if refused = checkMethod(x.msg, version); refused != nil && !h.servesToo(x.msg) {
 		return "", nil, refused
 	}
 	if refused = h.checkParams(x.msg, version); refused != nil {

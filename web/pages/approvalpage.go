@@ -76,6 +76,9 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 		out.Binding = append(out.Binding, views.BoundValue{Name: b.Name, Value: ui.Foreign(b.Value), Pointer: ui.Foreign(b.Pointer)})
 	}
 	for _, d := range page.Deciders {
+		if page.Status != models.RequestPending && page.Status != models.RequestUnrouted {
+			break // it is decided: nobody may decide it any more
+		}
 		out.Eligible = append(out.Eligible, views.Eligible{Name: d.Name, Role: lower(d.Role.Title()), May: d.May, Why: d.Why, You: d.You})
 	}
 	if page.Tally.Required > 0 {

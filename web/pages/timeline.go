@@ -65,8 +65,15 @@ func (w words) timeline(events []models.AuditEvent, comments []models.Comment) [
 		}
 		return strings.Compare(b.ID, a.ID)
 	})
+	decided := map[models.Time]bool{}
+	for _, e := range events {
+		decided[e.At] = decided[e.At] || e.Action == "case.decided"
+	}
 	out := make([]ui.TimelineEntry, 0, len(events))
 	for _, e := range events {
+		if e.Action == "case.resolved" && decided[e.At] {
+			continue // the exit chosen says so already
+		}
 		var d eventData
 		_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
 		t := w.tell(e, d)

@@ -34,6 +34,7 @@ const (
 	headerTime     = 10 * time.Second
 	readBufferSize = 16 << 10 // of headers
 	drainTime      = 15 * time.Second
+	lookTime       = 50 * time.Millisecond // between two looks at who may be let go while draining
 )
 
 // Config is what the server needs. All but Logger and Version must be set.
@@ -135,14 +136,15 @@ func (s *Server) Addresses(ctx context.Context) (people, agents string, err erro
 func (s *Server) Run(ctx context.Context) error {
 	defer s.stop()
 	var listen net.ListenConfig
-	people, err := listen.Listen(ctx, "tcp", s.cfg.Addr)
+	forPeople, err := listen.Listen(ctx, "tcp", s.cfg.Addr)
 	if err != nil {
 		return fmt.Errorf("web: listen for pages and REST: %w", err)
 	}
-	agents, err := listen.Listen(ctx, "tcp", s.cfg.MCPAddr)
+	forAgents, err := listen.Listen(ctx, "tcp", s.cfg.MCPAddr)
 	if err != nil {
-		return errors.Join(fmt.Errorf("web: listen for MCP: %w", err), people.Close())
+		return errors.Join(fmt.Errorf("web: listen for MCP: %w", err), forPeople.Close())
 	}
+	people, agents := newListener(forPeople), newListener(forAgents)
 	s.mu.Lock()
 	s.addr, s.mcpAddr = people.Addr(), agents.Addr()
 	s.mu.Unlock()
@@ -169,28 +171,44 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	s.log.InfoContext(ctx, "desk is going down")
-	return errors.Join(err, s.shutdown())
+	return errors.Join(err, s.shutdown(people, agents))
 }
 
 // shutdown ends waits first, because they would keep their connections busy.
-func (s *Server) shutdown() error {
+func (s *Server) shutdown(listeners ...*listener) error {
 	s.ready.Store(false)
 	s.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	done := make(chan error, 2)
-	go func() { done <- s.app.ShutdownWithContext(ctx) }()
 	go func() {
-		err := s.mcp.Shutdown(ctx)
+		err := s.app.ShutdownWithContext(ctx)
 		if err != nil {
-			err = errors.Join(err, s.mcp.Close())
+			err = fmt.Errorf("web: shut down pages and REST with %d connections open: %w", s.app.Server().GetOpenConnectionsCount(), err)
 		}
 		done <- err
 	}()
-	if err := errors.Join(<-done, <-done); err != nil {
-		return fmt.Errorf("web: shut down: %w", err)
+	go func() {
+		err := s.mcp.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(fmt.Errorf("web: shut down MCP: %w", err), s.mcp.Close())
+		}
+		done <- err
+	}()
+	var errs []error
+	look := time.NewTicker(lookTime)
+	defer look.Stop()
+	for len(errs) < cap(done) {
+		for _, l := range listeners {
+			l.closeSilent()
+		}
+		select {
+		case err := <-done:
+			errs = append(errs, err)
+		case <-look.C:
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // failed answers what no handler answered: on REST in the envelope, else as a page.

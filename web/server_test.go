@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -118,6 +119,26 @@ func TestShutdown_ends_a_wait_at_once_with_the_state_as_it_is(t *testing.T) {
 	if _, err := r.get(context.Background(), r.people+"/healthz", ""); err == nil {
 		t.Error("the address still answers")
 	}
+}
+
+func TestShutdown_does_not_wait_for_connections_opened_in_advance(t *testing.T) {
+	r := run(t)
+	for _, base := range []string{r.people, r.agents} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
+	// A request after the connections: they have been accepted by then.
+	if a, err := r.get(t.Context(), r.people+"/healthz", ""); err != nil || a.status != 200 {
+		t.Fatalf("%v %d", err, a.status)
+	}
+	r.stop()
+	if err := <-r.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	close(r.ended)
 }
 
 // untilWaiting returns once a wait has begun, as the metrics tell.

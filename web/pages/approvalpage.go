@@ -275,7 +275,7 @@ func (v *visit) requestNotices(page approvals.RequestPage) []ui.Notice {
 		slices.Sort(names)
 		var changed []string
 		for _, name := range names {
-			changed = append(changed, fmt.Sprintf("%s: %v", ui.Label(name), in.Input[name]))
+			changed = append(changed, fmt.Sprintf("%s: %v", ui.Label(name).Plain(), in.Input[name]))
 		}
 		n.Text = ui.Foreign(strings.Join(changed, "; "))
 		out = append(out, n)
@@ -436,6 +436,10 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 	}
 	for _, c := range page.Correctable {
 		field := ui.Field{ID: "back-" + c.Name, Name: "input." + c.Name, Label: ui.Label(c.Name).Plain(), Value: c.Value}
+		if slices.ContainsFunc(ui.Visible(c.Value), func(s ui.Segment) bool { return s.Mark }) {
+			// A field would show it as if the unseen characters were not there.
+			field.Value, field.Hint = "", "Holds characters that cannot be seen. Empty leaves it as it is."
+		}
 		switch pointer["/"+c.Name] {
 		case "Amount":
 			field.Kind, field.Suffix = ui.FieldAmount, page.Request.Currency

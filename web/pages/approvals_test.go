@@ -282,3 +282,29 @@ func TestAnApprovalOfAnotherWorkspaceIsNotThere(t *testing.T) {
 		t.Error("the list shows another workspace's request")
 	}
 }
+
+func TestHostileTextOfARequestStaysText(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	q := strings.ReplaceAll(hostile, `"`, `\"`) + `\u202e\u200b`
+	ask := func(amount string) string {
+		return d.ask(d.robot(), `{"run_id": "`+q+`", "invoice": {"id": "5", "number": "`+q+`", "supplier_name": "`+q+`", "amount": "1.00", "currency": "EUR"},
+			"action": {"tool": "`+q+`", "arguments": {"`+q+`": "`+q+`", "list": ["`+q+amount+`"]}}, "amount": "`+amount+`", "currency": "EUR", "document_type": "`+q+`",
+			"cost_centre": "`+q+`", "summary": "`+q+`", "explanation": "`+q+`", "evidence": [{"kind": "note", "title": "`+q+`", "text": "`+q+`"}]}`)
+	}
+	routed, unrouted := ask("500.00"), ask("999999.00")
+	fiona, lars := d.signedIn("fiona"), d.signedIn("lars")
+	seen := fiona.get("/approvals/" + unrouted)
+	theCase, _ := seen.doc.Find("[data-testid=related-case]").Attr("href")
+	failed := lars.send(lars.get(theCase), "decision-form", one("exit", "matrix_fixed", "reason", "x"))
+	decided := fiona.follow(fiona.send(fiona.get("/approvals/"+routed), "vote-form", one("decision", "reject", "reason", "No.")))
+	for name, p := range map[string]page{"unrouted": seen, "its case": lars.get(theCase), "refused": failed, "decided": decided, "home": fiona.get("/"),
+		"open": fiona.get("/approvals?tab=open"), "all decided": fiona.get("/approvals?tab=decided"), "routed": fiona.get("/approvals/" + routed)} {
+		if p.doc.Find("body script, body img, [onerror]").Length() > 0 {
+			t.Errorf("%s: text of the agent became elements of the page", name)
+		}
+		if i := strings.IndexAny(p.raw, "\u202e\u200b"); i >= 0 {
+			t.Errorf("%s: characters that hide or turn text are on the page as they are: %q", name, p.raw[max(0, i-200):i+20])
+		}
+	}
+}

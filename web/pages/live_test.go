@@ -140,6 +140,9 @@ func TestALiveStreamIsForThePersonsOwnPagesOnly(t *testing.T) {
 		t.Errorf("a stranger's stream is answered %d", p.status)
 	}
 	petra := d.signedIn("petra")
+	if p := petra.do(http.MethodHead, "/live?topic=home", nil); p.status != http.StatusOK {
+		t.Errorf("a look at the stream is answered %d", p.status)
+	}
 	for _, topic := range []string{"", "queue:nothing", "case:nothing", "queues:" + other, "*"} {
 		if p := petra.do(http.MethodGet, "/live?topic="+topic, nil); p.status != http.StatusNotFound {
 			t.Errorf("the stream of %q is answered %d", topic, p.status)

@@ -88,7 +88,7 @@ func refuse(err error, form, heading string, typed, names map[string]string) (r 
 		if r.problems[name] != "" {
 			r.problems[name] += "; "
 		}
-		r.problems[name] += is.Message
+		r.problems[name] += ui.Foreign(is.Message).Plain()
 	}
 	if len(issues) == 0 {
 		r.problems[""] = ne.Message

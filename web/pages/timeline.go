@@ -84,7 +84,7 @@ func (w words) timeline(events []models.AuditEvent, comments []models.Comment) [
 				}
 			}
 		}
-		entry := ui.TimelineEntry{At: w.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: t.what,
+		entry := ui.TimelineEntry{At: w.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: ui.Foreign(t.what).Plain(),
 			Words: ui.Foreign(t.words), Details: t.details}
 		switch {
 		case e.Channel == models.ChannelSystem:

@@ -176,9 +176,10 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// sentence is a message that begins with a capital and ends with a full stop.
+// sentence is a message that begins with a capital and ends with a full stop. Text of agents within it
+// cannot turn or hide the rest.
 func sentence(s string) string {
-	s = upper(strings.TrimSpace(s))
+	s = upper(ui.Foreign(s).Plain())
 	if s != "" && !strings.ContainsAny(s[len(s)-1:], ".!?") {
 		s += "."
 	}

@@ -26,9 +26,34 @@ func HashSecret(secret string) string {
 // Identity is a user who proved who they are, before a workspace is chosen.
 type Identity struct {
 	User        User
-	Token       *Token       // nil in a web session
+	Token       *Token       // nil in a web session and with an OAuth access token
+	OAuth       *OAuthToken  // nil but with an OAuth access token
 	Memberships []Membership // of existing workspaces, by workspace id
 	Session     *Session     // nil with a token
+}
+
+// OAuthToken is what an access token of the configured issuer says about itself. There is no row for it,
+// and it never holds the token.
+type OAuthToken struct {
+	ID       string // the issuer's own name for the token; may be empty
+	Subject  string // whom the issuer gave it to
+	ClientID string // the program that got it; may be empty
+	Scopes   []Scope
+}
+
+// ref is how the trail names the token.
+func (t OAuthToken) ref() string {
+	if t.ID == "" {
+		return "oauth"
+	}
+	return "oauth:" + clip(t.ID, 200)
+}
+
+func (t OAuthToken) name() string {
+	if t.ClientID == "" {
+		return "oauth client"
+	}
+	return "oauth client " + clip(t.ClientID, 200)
 }
 
 // Session is a person's signed-in browser. Its id is the hash of the cookie's secret.
@@ -117,8 +142,28 @@ func (tx *Tx) identify(id *Identity, userID string) error {
 	return nil
 }
 
+// IdentityByOAuth finds the active user with the e-mail for whom an access token was verified. Nobody, or
+// somebody deactivated, is unauthenticated.
+func (s *Store) IdentityByOAuth(ctx context.Context, email string, token OAuthToken) (Identity, error) {
+	id := Identity{OAuth: &token}
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		user, err := tx.UserByEmail(email)
+		if err != nil {
+			return err
+		}
+		return tx.identify(&id, user.ID)
+	})
+	if errors.Is(err, ErrNoRow) {
+		return Identity{}, E(Unauthenticated, "The access token belongs to nobody who may use the desk.", nil)
+	}
+	return id, err
+}
+
 // Scopes are the token's; nil in a web session.
 func (id Identity) Scopes() []Scope {
+	if id.OAuth != nil {
+		return id.OAuth.Scopes
+	}
 	if id.Token == nil {
 		return nil
 	}
@@ -127,6 +172,35 @@ func (id Identity) Scopes() []Scope {
 		scopes = append(scopes, Scope(s))
 	}
 	return scopes
+}
+
+// Kinds of credential, as logs name them.
+const (
+	TokenPersonal = "personal"
+	TokenOAuth    = "oauth"
+	TokenNone     = "none" // a web session
+)
+
+// TokenType says what kind of token the identity was proved with.
+func (id Identity) TokenType() string {
+	switch {
+	case id.OAuth != nil:
+		return TokenOAuth
+	case id.Token != nil:
+		return TokenPersonal
+	}
+	return TokenNone
+}
+
+// TokenName is the token in words; empty in a web session.
+func (id Identity) TokenName() string {
+	switch {
+	case id.OAuth != nil:
+		return id.OAuth.name()
+	case id.Token != nil:
+		return id.Token.Name
+	}
+	return ""
 }
 
 // Reachable lists the ids of workspaces with an active membership.
@@ -157,8 +231,11 @@ func (id Identity) As(workspaceID string, channel Channel, requestID string) (Pr
 		if id.User.OwnerID != nil {
 			p.OwnerID = *id.User.OwnerID
 		}
+		if id.OAuth != nil {
+			p.TokenID, p.TokenName = id.OAuth.ref(), id.TokenName()
+		}
 		if id.Token != nil {
-			p.TokenID, p.TokenName = id.Token.ID, id.Token.Name
+			p.TokenID, p.TokenName = id.Token.ID, id.TokenName()
 			if id.Token.CreatedByID != nil {
 				p.TokenBy = *id.Token.CreatedByID
 			}

@@ -54,6 +54,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 		slog.Duration("took", took), slog.Int("bytes", len(c.Body())), slog.String("request_id", problem.RequestID(c)), slog.String("address", c.IP())}
 	if id, ok := auth.IdentityOf(c); ok {
 		line = append(line, slog.String("user", id.User.ID))
+		line = append(line, slog.String("token_type", id.TokenType()))
 		if id.Token != nil {
 			line = append(line, slog.String("token", id.Token.Prefix))
 		}

@@ -135,10 +135,7 @@ func (e endpoint) admit(c *fiber.Ctx, x *call) error {
 	if e.open {
 		return nil
 	}
-	probe := models.Principal{Channel: models.ChannelAPI, Scopes: x.identity.Scopes()}
-	if x.identity.Token != nil {
-		probe.TokenName = x.identity.Token.Name
-	}
+	probe := models.Principal{Channel: models.ChannelAPI, Scopes: x.identity.Scopes(), TokenName: x.identity.TokenName()}
 	if e.noWorkspace {
 		x.by = probe
 		return auth.Reaches(c)

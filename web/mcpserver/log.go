@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/apdesk/apdesk/models"
 )
 
 // record is what one call's log line says. The tool runs in a goroutine of the SDK's, hence the lock.
@@ -53,7 +51,7 @@ func (h *handler) logCall(x *exchange, took time.Duration) {
 		slog.String("tool", tool),
 		slog.String("workspace", x.log.workspace),
 		slog.String("person", x.identity.User.ID),
-		slog.String("token_type", tokenType(x.identity)),
+		slog.String("token_type", x.identity.TokenType()),
 		slog.String("status", status),
 		slog.Duration("duration", took),
 		slog.String("request_id", x.requestID),
@@ -62,11 +60,4 @@ func (h *handler) logCall(x *exchange, took time.Duration) {
 		attrs = append(attrs, slog.String("subject", x.log.subject))
 	}
 	h.logger.LogAttrs(x.http, slog.LevelInfo, "tools/call", attrs...)
-}
-
-func tokenType(id models.Identity) string {
-	if id.Token == nil {
-		return "none"
-	}
-	return "personal"
 }

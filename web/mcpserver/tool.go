@@ -118,10 +118,7 @@ func loosen(s *jsonschema.Schema) {
 // mayCall answers the access code when the caller's token or role does not allow the tool. workspace is
 // the argument naming one.
 func (t *tool) mayCall(x *exchange, workspace string) (models.Principal, error) {
-	probe := models.Principal{Scopes: x.identity.Scopes(), Channel: models.ChannelMCP}
-	if x.identity.Token != nil {
-		probe.TokenName = x.identity.Token.Name
-	}
+	probe := models.Principal{Scopes: x.identity.Scopes(), TokenName: x.identity.TokenName(), Channel: models.ChannelMCP}
 	if err := probe.NeedScope(t.scopes...); err != nil {
 		return probe, err
 	}

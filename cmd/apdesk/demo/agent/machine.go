@@ -28,6 +28,8 @@ func (a *Agent) advance(ctx context.Context, w *Work) error {
 		return a.readSupplier(ctx, w)
 	case stepDuplicate:
 		return a.checkDuplicate(ctx, w)
+	case stepEarlier:
+		return a.readEarlier(ctx, w)
 	case stepOrder:
 		return a.readOrder(ctx, w)
 	case stepReceipt:
@@ -83,6 +85,7 @@ func (a *Agent) readInvoice(ctx context.Context, w *Work) error {
 		w.Explanation = "A near id exists, but it is another invoice (" + in.Number + " instead of " + w.Doc.Number + "). I did not use it."
 		return nil
 	}
+	w.Record = raw
 	f := &w.Facts
 	f.Number, f.SupplierID, f.SupplierName, f.TaxID, f.BankAccount = in.Number, in.SupplierID, in.SupplierName, in.TaxID, in.BankAccount
 	f.POID, f.Amount, f.Currency, f.InvoiceDate, f.DueDate = in.POID, in.Amount, in.Currency, in.InvoiceDate, in.DueDate
@@ -106,6 +109,32 @@ func (a *Agent) checkDuplicate(ctx context.Context, w *Work) error {
 		return err
 	}
 	w.afterDuplicate()
+	return nil
+}
+
+// readEarlier fetches the other invoice, so that people see both side by side. The
+// handover is prepared already and does not depend on it.
+func (a *Agent) readEarlier(ctx context.Context, w *Work) error {
+	args := map[string]any{"invoice_id": w.Seen[len(w.Seen)-1].Error.Detail("duplicate_of")}
+	next := Call{Run: w.Run, Tool: "get_invoice", Arguments: canonical(args), Counted: true}
+	w.Step = stepHandOver
+	if _, fine := allowed(w.Calls, next, false, false); !fine && w.Started == nil {
+		return nil
+	}
+	w.Step = stepEarlier // until it is answered, for a restart
+	raw, refused, err := a.call(ctx, w, false, "get_invoice", args)
+	if err != nil {
+		return a.fault(ctx, w, "get_invoice", err)
+	}
+	w.Step = stepHandOver
+	if refused != nil {
+		next.Code = refused.Code
+	} else {
+		w.Earlier = raw
+		w.Evidence = append(w.Evidence, map[string]any{"kind": "comparison", "title": "Possible duplicate", "left": plain(w.Record), "right": plain(raw)})
+	}
+	w.Calls = append(w.Calls, next)
+	a.say(w, "get_invoice", or(next.Code, "ok"), "")
 	return nil
 }
 
@@ -180,7 +209,7 @@ func (a *Agent) runMatch(ctx context.Context, w *Work) error {
 	w.Evidence = append(w.Evidence,
 		table("Order, receipt and invoice", []string{"line", "text", "ordered", "received", "unit_price", "value"}, m.Lines),
 		map[string]any{"kind": "record", "title": "Difference", "source": "run_three_way_match", "data": map[string]any{
-			"received value": m.Expected + " " + m.Currency, "invoiced": m.Invoiced + " " + m.Currency,
+			"received_value": m.Expected + " " + m.Currency, "invoiced": m.Invoiced + " " + m.Currency,
 			"difference": m.Difference + " " + m.Currency, "percent": m.Percent + " %", "limit": m.LimitPercent + " %"}})
 	w.prepareWrite(m.Information.Message)
 	w.Step = stepAsk
@@ -302,7 +331,7 @@ func (a *Agent) follow(ctx context.Context, w *Work, step, tool string, args map
 	delete(shown, "idempotency_key")
 	delete(shown, "approval_id")
 	w.Seen = append(w.Seen, Seen{Tool: tool, Arguments: shown, At: a.now().UTC().Format(time.RFC3339), Error: e})
-	w.Evidence = append(w.Evidence, evidenceOf(tool, e)...)
+	w.Evidence = append(w.Evidence, evidenceOf(w, tool, e)...)
 	w.FailedStep = step
 
 	switch e.NextAction {
@@ -338,6 +367,9 @@ func (a *Agent) follow(ctx context.Context, w *Work, step, tool string, args map
 		w.Step, w.Via, w.Reason = stepHandOver, "route_to_person", "named_error"
 	}
 	w.Explanation = explain(w, e)
+	if e.Code == "DUPLICATE_INVOICE" && w.Step == stepHandOver && e.Detail("duplicate_of") != "" {
+		w.Step = stepEarlier
+	}
 }
 
 // correct puts a better input in place, if there is one.

@@ -45,13 +45,12 @@ func table(title string, columns []string, rows []map[string]any) map[string]any
 }
 
 // evidenceOf shows what an error's details say, each code in its own way.
-func evidenceOf(tool string, e *mcpcall.NamedError) []map[string]any {
+func evidenceOf(w *Work, tool string, e *mcpcall.NamedError) []map[string]any {
 	var d struct {
-		This, Earlier json.RawMessage
-		Lines         []map[string]any `json:"lines"`
-		Others        []map[string]any `json:"other_open_orders"`
-		NearIDs       []string         `json:"near_ids"`
-		Near          []map[string]any `json:"near"`
+		Lines   []map[string]any `json:"lines"`
+		Others  []map[string]any `json:"other_open_orders"`
+		NearIDs []string         `json:"near_ids"`
+		Near    []map[string]any `json:"near"`
 	}
 	_ = json.Unmarshal(e.Details, &d)
 	switch e.Code {
@@ -60,9 +59,10 @@ func evidenceOf(tool string, e *mcpcall.NamedError) []map[string]any {
 		if len(d.Lines) > 0 {
 			all = append(all, table("Lines of the order", []string{"line", "text", "ordered", "received", "unit_price", "value"}, d.Lines))
 		}
-		return append(all, table("Other open orders of the supplier", []string{"po_id", "text", "value"}, d.Others))
-	case "DUPLICATE_INVOICE":
-		return []map[string]any{{"kind": "comparison", "title": "Possible duplicate", "left": plain(d.This), "right": plain(d.Earlier)}}
+		if len(d.Others) > 0 {
+			all = append(all, table("Other open orders of the supplier", []string{"po_id", "text", "value"}, d.Others))
+		}
+		return all
 	case "INVOICE_NOT_FOUND", "PO_NOT_FOUND":
 		near := "none"
 		if len(d.NearIDs) > 0 {
@@ -71,7 +71,13 @@ func evidenceOf(tool string, e *mcpcall.NamedError) []map[string]any {
 		return []map[string]any{{"kind": "record", "title": "Looked for " + or(e.Detail("invoice_id"), e.Detail("po_id")), "source": tool,
 			"data": map[string]any{"sent": or(e.Detail("invoice_id"), e.Detail("po_id")), "near ids": near}}}
 	case "SUPPLIER_NOT_FOUND":
-		return []map[string]any{table("Suppliers near "+e.Detail("supplier_id"), []string{"supplier_id", "name"}, d.Near)}
+		var all []map[string]any
+		for _, near := range d.Near {
+			all = append(all, map[string]any{"kind": "comparison", "title": "The invoice and the nearest master record",
+				"left":  map[string]any{"supplier_id": e.Detail("supplier_id"), "name": w.Facts.SupplierName, "tax_id": w.Facts.TaxID, "bank_account": w.Facts.BankAccount},
+				"right": near})
+		}
+		return all
 	case "GR_MISSING":
 		return []map[string]any{record("Goods receipt", tool, e.Details)}
 	}
@@ -125,10 +131,6 @@ func suggest(w *Work) map[string]any {
 			POID  string `json:"po_id"`
 			Value string `json:"value"`
 		} `json:"other_open_orders"`
-		This, Earlier struct {
-			Amount string `json:"amount"`
-			POID   string `json:"po_id"`
-		}
 	}
 	_ = json.Unmarshal(e.Details, &d)
 	switch e.Code {
@@ -142,7 +144,14 @@ func suggest(w *Work) map[string]any {
 			return of("reopen_po", "The invoice is exactly what was ordered.")
 		}
 	case "DUPLICATE_INVOICE":
-		if d.This.Amount == d.Earlier.Amount && d.This.POID == d.Earlier.POID {
+		var this, earlier struct {
+			Amount string `json:"amount"`
+			POID   string `json:"po_id"`
+		}
+		if json.Unmarshal(w.Record, &this) != nil || json.Unmarshal(w.Earlier, &earlier) != nil {
+			return nil
+		}
+		if this == earlier {
 			return of("confirm_duplicate", "Amount and order agree.")
 		}
 		return of("not_duplicate", "Amount and order differ; only the number is the same.")

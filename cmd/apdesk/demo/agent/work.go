@@ -22,6 +22,7 @@ const (
 	stepInvoice   = "invoice"
 	stepSupplier  = "supplier"
 	stepDuplicate = "duplicate"
+	stepEarlier   = "earlier" // read the invoice that this one may double
 	stepOrder     = "order"
 	stepReceipt   = "receipt"
 	stepMatch     = "match"
@@ -96,6 +97,8 @@ type Work struct {
 	Seen     []Seen
 	Evidence []map[string]any
 	Write    *Write
+	// Record is the invoice as the ERP answered it, Earlier the one it may double.
+	Record, Earlier json.RawMessage
 	// Via is the tool that hands over and Reason why.
 	Via, Reason, Explanation string
 	// FailedStep is where to go on once a person decided.

@@ -90,7 +90,7 @@ func (s *Server) newMCPServer() *mcp.Server {
 	read(s, server, "get_goods_receipt", "Reads what was received for an order. GR_MISSING while nothing was.", s.getGoodsReceipt)
 	read(s, server, "run_three_way_match", "Compares order, receipt and invoice. A clean match releases the invoice; a difference above the limit comes back as the information TOLERANCE_EXCEEDED.", s.runMatch)
 	read(s, server, "get_supplier_history", "Reads a supplier and its history. SUPPLIER_NOT_FOUND names near ids.", s.getSupplierHistory)
-	read(s, server, "check_duplicate_invoice", "Looks for an earlier invoice with the same number. DUPLICATE_INVOICE carries both.", s.checkDuplicate)
+	read(s, server, "check_duplicate_invoice", "Looks for an earlier invoice with the same number. DUPLICATE_INVOICE names it.", s.checkDuplicate)
 	write(s, server, "post_invoice_adjustment", "Posts the invoice at the given amount. Needs approval_id.", s.post)
 	write(s, server, "notify_supplier", "Sends the supplier a message about the invoice. Needs approval_id.", s.notify)
 	return server
@@ -389,7 +389,8 @@ func (s *Server) getSupplierHistory(_ context.Context, _ string, in supplierArgs
 		if !ok {
 			near := []details{}
 			for _, id := range nearIDs(in.SupplierID, slices.Collect(maps.Keys(b.Suppliers))) {
-				near = append(near, details{"supplier_id": id, "name": b.Suppliers[id].Name})
+				n := b.Suppliers[id]
+				near = append(near, details{"supplier_id": id, "name": n.Name, "tax_id": n.TaxID, "bank_account": n.BankAccount})
 			}
 			refused = named("SUPPLIER_NOT_FOUND", "fix_input_and_retry", true, details{"supplier_id": in.SupplierID, "near": near},
 				"There is no supplier %s.", in.SupplierID)
@@ -420,8 +421,7 @@ func (s *Server) checkDuplicate(_ context.Context, _ string, in duplicateArgs) (
 				continue
 			}
 			refused = named("DUPLICATE_INVOICE", "route_to_person", false, details{
-				"invoice_id": in.InvoiceID, "duplicate_of": id, "normalised_number": want,
-				"this": viewOf(this), "earlier": viewOf(other),
+				"invoice_id": in.InvoiceID, "duplicate_of": id, "number": in.Number, "earlier_number": other.Number, "normalised_number": want,
 			}, "Invoice %s has the number of invoice %s (%s and %s).", in.InvoiceID, id, in.Number, other.Number)
 			return
 		}

@@ -32,16 +32,18 @@ var layers = []layer{
 	{"web/auth/...", []string{"models", "web/auth/...", "web/problem"}, "who acts is settled before any service is known"},
 	{"web/problem/...", []string{"models", "web/problem/..."}, "an error becomes a status in one place"},
 	{"web/wire/...", []string{"models", "queue", "approvals", "web/wire/...", "web/problem"}, "wire structs serve both channels"},
+	{"web/conformance", nil, "it runs a program of others and reads its files"},
 	{"web", []string{"models", "queue", "approvals", "web/...", "static"}, "the server joins its parts; only pages know the views"},
 	{"views/ui/...", []string{"views/ui/..."}, "parts of pages know no page"},
 	{"views/...", []string{"views/..."}, "a view model is already in words"},
 	{"static/...", nil, "files only"},
+	{"client/...", nil, "others build agents with it and get nothing of the desk"},
 	{"cmd/apdesk/demo/...", []string{"cmd/apdesk/demo/..."}, "the demo's processes share sockets and tokens with the desk, no code"},
 	{"cmd/apdesk", []string{"..."}, "the command wires everything"},
 }
 
 // testMayUse is what tests may use beyond their package's own layer.
-var testMayUse = []string{"models/modelstest", "static"}
+var testMayUse = []string{"models/modelstest", "static", "web/conformance"}
 
 // home says which packages may import a library, the tests of others included.
 type home struct {
@@ -56,7 +58,7 @@ var homes = []home{
 	{"github.com/jackc/pgx", []string{"models/...", "cmd/apdesk"}, "one place knows the driver"},
 	{"github.com/gofiber/", []string{"web/..."}, "services do not know who calls"},
 	{"github.com/valyala/fasthttp", []string{"web/..."}, "services do not know who calls"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"web", "web/mcpserver/...", "cmd/apdesk/demo/...", "cmd/apdesk"}, "services do not know the protocol"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"web", "web/mcpserver/...", "cmd/apdesk/demo/...", "cmd/apdesk", "client"}, "services do not know the protocol"},
 	{"github.com/a-h/templ", []string{"views/...", "web/pages"}, "only pages render"},
 	{"github.com/alecthomas/kong", []string{"cmd/apdesk/..."}, "only the command reads flags"},
 	{"github.com/go-rod/rod", []string{"cmd/apdesk", "views"}, "a browser is for tests of pages and of the whole"},
@@ -110,14 +112,15 @@ func TestLibrariesStayAtHome(t *testing.T) {
 	}
 }
 
-func TestABrowserAndATestDatabaseAreNotInTheProduct(t *testing.T) {
+func TestWhatOnlyTestsNeedIsNotInTheProduct(t *testing.T) {
 	t.Parallel()
 	for _, p := range listPackages(t) {
 		if p.ImportPath == module+"/models/modelstest" {
 			continue
 		}
 		for _, imported := range p.Imports {
-			if imported == "testing" || strings.HasPrefix(imported, "github.com/go-rod/") || imported == module+"/models/modelstest" {
+			if imported == "testing" || strings.HasPrefix(imported, "github.com/go-rod/") ||
+				imported == module+"/models/modelstest" || imported == module+"/web/conformance" {
 				t.Errorf("%s imports %s outside its tests", relative(p.ImportPath), imported)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web/api"
 	"github.com/apdesk/apdesk/web/auth"
+	"github.com/apdesk/apdesk/web/auth/oauth"
 	"github.com/apdesk/apdesk/web/mcpserver"
 	"github.com/apdesk/apdesk/web/pages"
 	"github.com/apdesk/apdesk/web/problem"
@@ -37,7 +38,7 @@ const (
 	lookTime       = 50 * time.Millisecond // between two looks at who may be let go while draining
 )
 
-// Config is what the server needs. All but Logger and Version must be set.
+// Config is what the server needs. All but OAuth, Logger and Version must be set.
 type Config struct {
 	Store     *models.Store
 	Queue     *queue.Service
@@ -47,6 +48,8 @@ type Config struct {
 	MCPAddr   string // of the MCP endpoint
 	PublicURL string // where people reach the pages; no trailing slash
 	MCPURL    string // where agents reach the MCP endpoint
+
+	OAuth *oauth.Verifier // of an identity provider's access tokens; nil: only the desk's own tokens
 
 	SecretKey []byte // 32 bytes or more; the same on every replica
 	RateLimit int    // calls a second per user, with bursts of five times as many; 0 is off
@@ -87,6 +90,11 @@ func New(cfg Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(cfg.Store)
 
+	identify, issuers, scopes := auth.Identify(cfg.Store.IdentityByToken), []string(nil), []models.Scope(nil)
+	if cfg.OAuth != nil {
+		identify, issuers, scopes = cfg.OAuth.Identify, []string{cfg.OAuth.Issuer()}, cfg.OAuth.Scopes()
+	}
+
 	s.app = fiber.New(fiber.Config{
 		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
 		BodyLimit: BodyLimit, ReadBufferSize: readBufferSize, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
@@ -100,7 +108,7 @@ func New(cfg Config) (*Server, error) {
 	s.app.All("/mcp", s.misdirected)
 	api.New(api.Config{
 		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, PublicURL: cfg.PublicURL, Version: cfg.Version,
-		Context: s.ctx, Limit: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Waiting: s.metrics.waiting("api"), Logger: cfg.Logger,
+		Context: s.ctx, Limit: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Waiting: s.metrics.waiting("api"), Identify: identify, Logger: cfg.Logger,
 	}).Mount(s.app)
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Auth: sessions, PublicURL: cfg.PublicURL, Logger: cfg.Logger, Context: s.ctx,
@@ -110,7 +118,7 @@ func New(cfg Config) (*Server, error) {
 	s.mcp = &http.Server{
 		Handler: s.metrics.counting(mcpserver.New(mcpserver.Config{
 			Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, PublicURL: cfg.PublicURL, MCPURL: cfg.MCPURL, Version: cfg.Version,
-			Stopping: s.ctx.Done(), Logger: cfg.Logger,
+			Identify: identify, AuthorizationServers: issuers, OAuthScopes: scopes, Stopping: s.ctx.Done(), Logger: cfg.Logger,
 		})),
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),

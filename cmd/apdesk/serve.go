@@ -10,21 +10,29 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web"
+	"github.com/apdesk/apdesk/web/auth/oauth"
 )
 
 type serveCmd struct {
-	Addr          string `help:"Address of pages and REST." default:"127.0.0.1:8080" env:"APDESK_ADDR" placeholder:"HOST:PORT"`
-	MCPAddr       string `help:"Address of the MCP endpoint." name:"mcp-addr" default:"127.0.0.1:8081" env:"APDESK_MCP_ADDR" placeholder:"HOST:PORT"`
-	PublicURL     string `help:"Where people reach the desk, such as https://desk.example.com; default http://ADDR." name:"public-url" env:"APDESK_PUBLIC_URL" placeholder:"URL"`
-	MCPURL        string `help:"Where agents reach the MCP endpoint; default PUBLIC-URL/mcp when that is set, else http://MCP-ADDR/mcp." name:"mcp-url" env:"APDESK_MCP_URL" placeholder:"URL"`
-	SecretKey     string `help:"Key that seals cookies and forms, 64 hex digits. On SQLite one is made beside the database on first start; required on PostgreSQL." env:"APDESK_SECRET_KEY" placeholder:"HEX"`
-	SecretKeyFile string `help:"File that holds the secret key." env:"APDESK_SECRET_KEY_FILE" placeholder:"FILE" type:"path"`
-	RateLimit     int    `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
+	Addr          string        `help:"Address of pages and REST." default:"127.0.0.1:8080" env:"APDESK_ADDR" placeholder:"HOST:PORT"`
+	MCPAddr       string        `help:"Address of the MCP endpoint." name:"mcp-addr" default:"127.0.0.1:8081" env:"APDESK_MCP_ADDR" placeholder:"HOST:PORT"`
+	PublicURL     string        `help:"Where people reach the desk, such as https://desk.example.com; default http://ADDR." name:"public-url" env:"APDESK_PUBLIC_URL" placeholder:"URL"`
+	MCPURL        string        `help:"Where agents reach the MCP endpoint; default PUBLIC-URL/mcp when that is set, else http://MCP-ADDR/mcp." name:"mcp-url" env:"APDESK_MCP_URL" placeholder:"URL"`
+	SecretKey     string        `help:"Key that seals cookies and forms, 64 hex digits. On SQLite one is made beside the database on first start; required on PostgreSQL." env:"APDESK_SECRET_KEY" placeholder:"HEX"`
+	SecretKeyFile string        `help:"File that holds the secret key." env:"APDESK_SECRET_KEY_FILE" placeholder:"FILE" type:"path"`
+	OAuthIssuer   string        `help:"Accept access tokens of this identity provider, found by OIDC discovery; such as https://login.example.com." name:"oauth-issuer" env:"APDESK_OAUTH_ISSUER" placeholder:"URL"`
+	OAuthAudience string        `help:"What access tokens must be meant for; default the MCP URL." name:"oauth-audience" env:"APDESK_OAUTH_AUDIENCE" placeholder:"TEXT"`
+	OAuthScopes   []string      `help:"The most an access token may do; default the four read scopes." name:"oauth-scopes" env:"APDESK_OAUTH_SCOPES" placeholder:"SCOPE,..."`
+	OAuthSubjects []string      `help:"Users of the provider's subjects, as SUBJECT=EMAIL; others are found by verified e-mail." name:"oauth-subject" env:"APDESK_OAUTH_SUBJECTS" placeholder:"SUBJECT=EMAIL"`
+	OAuthSkew     time.Duration `help:"How far the provider's clock may differ." name:"oauth-skew" default:"60s" env:"APDESK_OAUTH_SKEW"`
+	RateLimit     int           `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
 }
 
 func (c serveCmd) Run(e *env) error {
@@ -50,9 +58,13 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	cases.UseApprovals(grants)
 	grants.UseCases(cases)
 
+	tokens, err := c.oauth(store, mcpURL)
+	if err != nil {
+		return err
+	}
 	server, err := web.New(web.Config{
 		Store: store, Queue: cases, Approvals: grants,
-		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL,
+		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL, OAuth: tokens,
 		SecretKey: key, RateLimit: c.RateLimit, Logger: e.log, Version: version(),
 	})
 	if err != nil {
@@ -61,15 +73,51 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 
 	ctx, stop := context.WithCancel(e.ctx)
 	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		worker.Run(ctx)
-	}()
+	var background sync.WaitGroup
+	background.Go(func() { worker.Run(ctx) })
+	if tokens != nil {
+		background.Go(func() {
+			if err := tokens.Load(ctx); err != nil && ctx.Err() == nil {
+				e.log.WarnContext(ctx, "the identity provider does not answer; its access tokens are refused until it does", "issuer", tokens.Issuer(), "cause", err)
+			}
+		})
+	}
 	err = server.Run(ctx)
 	stop()
-	<-done
+	background.Wait()
 	return err
+}
+
+// oauth checks access tokens of the configured identity provider; nil when there is none.
+func (c serveCmd) oauth(store *models.Store, mcpURL string) (*oauth.Verifier, error) {
+	if c.OAuthIssuer == "" {
+		if c.OAuthAudience != "" || len(c.OAuthScopes) > 0 || len(c.OAuthSubjects) > 0 {
+			return nil, errors.New("--oauth-audience, --oauth-scopes and --oauth-subject need --oauth-issuer")
+		}
+		return nil, nil
+	}
+	cfg := oauth.Config{Store: store, Issuer: c.OAuthIssuer, Audience: c.OAuthAudience, Subjects: map[string]string{}, Skew: c.OAuthSkew}
+	if cfg.Audience == "" {
+		cfg.Audience = mcpURL
+	}
+	for _, s := range c.OAuthScopes {
+		cfg.Scopes = append(cfg.Scopes, models.Scope(s))
+	}
+	for _, pair := range c.OAuthSubjects {
+		at := strings.LastIndex(pair, "=")
+		if at < 0 {
+			return nil, fmt.Errorf("--oauth-subject %q: must be SUBJECT=EMAIL", pair)
+		}
+		if _, twice := cfg.Subjects[pair[:at]]; twice {
+			return nil, fmt.Errorf("--oauth-subject %q: this subject is given twice", pair)
+		}
+		cfg.Subjects[pair[:at]] = pair[at+1:]
+	}
+	verifier, err := oauth.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("--oauth-issuer and its settings: %w", err)
+	}
+	return verifier, nil
 }
 
 // urls are the public addresses, defaults filled in.

@@ -33,7 +33,9 @@ type Config struct {
 	Limit func(userID string) (wait time.Duration, ok bool)
 	// Waiting is told when a wait begins (+1) and ends (-1); may be nil.
 	Waiting func(change int)
-	Logger  *slog.Logger
+	// Identify finds whose bearer token it is; by default personal tokens of the store.
+	Identify auth.Identify
+	Logger   *slog.Logger
 }
 
 // API serves the operations. Make it with New and put it on a router with Mount.
@@ -50,6 +52,9 @@ func New(cfg Config) *API {
 	}
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
+	}
+	if cfg.Identify == nil && cfg.Store != nil {
+		cfg.Identify = cfg.Store.IdentityByToken
 	}
 	a := &API{cfg: cfg}
 	a.endpoints = a.table()
@@ -68,7 +73,7 @@ func (a *API) Mount(r fiber.Router) {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(doc)
 	}))
-	bearer := auth.Bearer(a.cfg.Store)
+	bearer := auth.Bearer(a.cfg.Identify)
 	for _, e := range a.endpoints {
 		handlers := []fiber.Handler{}
 		if !e.open {

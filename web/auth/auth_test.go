@@ -94,7 +94,7 @@ func newDesk(t *testing.T, publicURL string) *desk {
 		}
 		return d.auth.SignOut(c, id)
 	})
-	d.app.Get("/api", Bearer(store), func(c *fiber.Ctx) error {
+	d.app.Get("/api", Bearer(store.IdentityByToken), func(c *fiber.Ctx) error {
 		by, err := Principal(c, c.Query("argument"))
 		if err != nil {
 			return err

@@ -26,10 +26,9 @@ func BearerSecret(header string) string {
 	return strings.Clone(strings.TrimSpace(secret))
 }
 
-// ByBearer finds who holds the credential in an Authorization header. It fails with unauthenticated.
-func ByBearer(ctx context.Context, store *models.Store, header string) (models.Identity, error) {
-	return store.IdentityByToken(ctx, BearerSecret(header))
-}
+// Identify finds whose bearer token it is. It fails with unauthenticated, or with UNAVAILABLE when that
+// cannot be found out now.
+type Identify func(ctx context.Context, token string) (models.Identity, error)
 
 type key int
 
@@ -40,10 +39,10 @@ const (
 )
 
 // Bearer lets only holders of a token pass.
-func Bearer(store *models.Store) fiber.Handler {
+func Bearer(identify Identify) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		header := utils.CopyString(c.Get(fiber.HeaderAuthorization))
-		id, err := ByBearer(c.UserContext(), store, header)
+		id, err := identify(c.UserContext(), BearerSecret(header))
 		if err != nil {
 			if models.IsCode(err, models.Unauthenticated) && BearerSecret(header) != "" {
 				c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="apdesk", error="invalid_token"`)

@@ -84,13 +84,35 @@ func (h *handler) identify(w http.ResponseWriter, r *http.Request, requestID str
 	}
 	switch ne.Code {
 	case models.Unauthenticated:
-		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.metadataURL+`"`)
+		w.Header().Set("WWW-Authenticate", h.challenge(r, ne))
 		return id, &refusal{status: http.StatusUnauthorized, code: codeInvalidRequest,
 			message: "Unauthorized: send a valid token in the header Authorization: Bearer <token>"}
 	case models.Unavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(problem.Wait(ne)))
 	}
 	return id, &refusal{status: status, code: codeInternal, message: ne.Message, data: ne}
+}
+
+// challenge tells a client where to find out how to get a token. With an issuer it also names the scopes to
+// ask for, and what was wrong with the token sent.
+func (h *handler) challenge(r *http.Request, ne *models.NamedError) string {
+	challenge := `Bearer resource_metadata="` + h.metadataURL + `"`
+	if len(h.cfg.AuthorizationServers) == 0 {
+		return challenge
+	}
+	challenge += `, scope="` + joinScopes(h.cfg.OAuthScopes) + `"`
+	if bearer(r) != "" {
+		challenge += `, error="invalid_token", error_description="` + ne.Message + `"`
+	}
+	return challenge
+}
+
+func joinScopes(scopes []models.Scope) string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, " ")
 }
 
 // defaultWorkspaces are the workspaces named by header and query. One the caller cannot reach refuses
@@ -125,6 +147,9 @@ func (h *handler) metadata(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	scopes := models.Scopes()
+	if len(h.cfg.AuthorizationServers) > 0 {
+		scopes = h.cfg.OAuthScopes // others would be asked for in vain
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "max-age=300")
 	_, _ = w.Write(encode(struct {

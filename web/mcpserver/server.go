@@ -14,6 +14,7 @@ import (
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/web/auth"
 )
 
 // Path is where the endpoint answers.
@@ -35,9 +36,11 @@ type Config struct {
 	AllowedHosts []string
 	// AuthorizationServers are the issuers whose access tokens are accepted; none by default.
 	AuthorizationServers []string
+	// OAuthScopes are the scopes their access tokens may carry, for clients to ask for.
+	OAuthScopes []models.Scope
 	// Identify finds whose bearer token it is; unauthenticated when nobody's. By default personal
 	// tokens of the store.
-	Identify func(ctx context.Context, token string) (models.Identity, error)
+	Identify auth.Identify
 	// Stopping is closed when the program shuts down: waits then answer at once with what they have.
 	Stopping <-chan struct{}
 	Logger   *slog.Logger

@@ -198,6 +198,9 @@ func Exits(code models.Code, reason models.HandoverReason, moved string) []Exit 
 
 // ExitLabel is an exit in words, whichever code it belongs to; an unknown exit is its own label.
 func ExitLabel(exit string) string {
+	if exit == exitWithdrawn {
+		return "Withdrawn by the agent"
+	}
 	for _, set := range [][]Exit{exits, withoutCulprit, {askAgent}} {
 		for _, e := range set {
 			if e.Code == exit {

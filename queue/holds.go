@@ -213,43 +213,51 @@ func filedHolds(q *gorm.DB, by models.Principal) *gorm.DB {
 }
 
 // LeaseDue hands out due holds to re-check, for 10 minutes each, so that no two workers check the same
-// one. Callers get those they filed. limit is 1 to 200.
-func (s *Service) LeaseDue(ctx context.Context, by models.Principal, limit int) ([]HoldView, error) {
+// one. Callers get those they filed. limit is 1 to 200. A lost answer is given again for the same key;
+// its leases still end when they did.
+func (s *Service) LeaseDue(ctx context.Context, by models.Principal, limit int, idem models.Idempotency) (HoldList, error) {
 	if err := mayFile(by, models.ScopeHoldsWrite); err != nil {
-		return nil, err
+		return HoldList{}, err
 	}
 	limit, err := checkLimit(limit)
 	if err != nil {
-		return nil, err
+		return HoldList{}, err
 	}
-	var out []HoldView
+	var out HoldList
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		var due []models.Hold
-		q := s.skipLocked(tx).Where("holds.workspace_id = ? AND holds.status = ? AND holds.next_check_at <= ? AND (holds.lease_until IS NULL OR holds.lease_until <= ?)",
-			by.WorkspaceID, models.HoldWaiting, tx.Now, tx.Now)
-		if err := filedHolds(q, by).Order("holds.next_check_at, holds.id").Limit(limit).Find(&due).Error; err != nil {
-			return err
-		}
-		out = make([]HoldView, 0, len(due))
-		ids := make([]string, len(due))
-		for i, h := range due {
-			h.LeaseUntil = tx.Now.Add(leaseTime)
-			v, err := holdViewOf(h, seesPrivate(by, !readsAll(by) || h.AgentID == by.UserID))
-			if err != nil {
-				return err
-			}
-			out = append(out, v)
-			ids[i] = h.ID
-			if err := tx.Audit("hold.leased", holdRef(h), map[string]any{"until": h.LeaseUntil}); err != nil {
-				return err
-			}
-		}
-		if len(ids) == 0 {
-			return nil
-		}
-		return tx.DB.Exec("UPDATE holds SET lease_until = ?, leased_by_id = ?, updated_at = ? WHERE id IN ?", tx.Now.Add(leaseTime), by.UserID, tx.Now, ids).Error
+		out, err = models.Once(tx, opLease, idem, func() (HoldList, error) { return s.leaseDue(tx, limit) })
+		return err
 	})
 	return out, err
+}
+
+func (s *Service) leaseDue(tx *models.Tx, limit int) (HoldList, error) {
+	out := HoldList{Items: []HoldView{}}
+	by := tx.By
+	var due []models.Hold
+	q := s.skipLocked(tx).Where("holds.workspace_id = ? AND holds.status = ? AND holds.next_check_at <= ? AND (holds.lease_until IS NULL OR holds.lease_until <= ?)",
+		by.WorkspaceID, models.HoldWaiting, tx.Now, tx.Now)
+	if err := filedHolds(q, by).Order("holds.next_check_at, holds.id").Limit(limit).Find(&due).Error; err != nil {
+		return out, err
+	}
+	ids := make([]string, len(due))
+	for i, h := range due {
+		h.LeaseUntil = tx.Now.Add(leaseTime)
+		v, err := holdViewOf(h, seesPrivate(by, !readsAll(by) || h.AgentID == by.UserID))
+		if err != nil {
+			return out, err
+		}
+		out.Items = append(out.Items, v)
+		ids[i] = h.ID
+		if err := tx.Audit("hold.leased", holdRef(h), map[string]any{"until": h.LeaseUntil}); err != nil {
+			return out, err
+		}
+		notifyHold(tx, h)
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	return out, tx.DB.Exec("UPDATE holds SET lease_until = ?, leased_by_id = ?, updated_at = ? WHERE id IN ?", tx.Now.Add(leaseTime), by.UserID, tx.Now, ids).Error
 }
 
 // ReportCheck takes the result of a re-check, which may come before the check is due. Available
@@ -277,8 +285,7 @@ func (s *Service) reportCheck(tx *models.Tx, holdID string, result CheckResult) 
 		return HoldResult{}, err
 	}
 	if h.Status != models.HoldWaiting {
-		return HoldResult{}, models.E(models.Conflict, fmt.Sprintf("The hold waits no more: it is %s.", h.Status),
-			map[string]any{"reason": "not_waiting", "status": h.Status, "hold_id": h.ID})
+		return HoldResult{}, notWaiting(h)
 	}
 	if result == CheckStillMissing {
 		h, err = s.checkFailed(tx, h, string(result), tx.By.UserName)

@@ -24,10 +24,10 @@ func (c *cast) hold(in queue.HoldInput) queue.HoldResult {
 
 func (c *cast) lease() []string {
 	c.t.Helper()
-	due, err := c.desk.LeaseDue(c.t.Context(), c.agent, 0)
+	due, err := c.desk.LeaseDue(c.t.Context(), c.agent, 0, models.Idempotency{})
 	must(c.t, err)
 	ids := []string{}
-	for _, h := range due {
+	for _, h := range due.Items {
 		ids = append(ids, h.HoldID)
 	}
 	return ids
@@ -96,7 +96,7 @@ func TestADueHoldIsLeasedToOneWorkerAtATime(t *testing.T) {
 		if len(due.Items) != 1 {
 			t.Errorf("due: %+v", due)
 		}
-		if others, err := c.desk.LeaseDue(t.Context(), c.other, 0); err != nil || len(others) != 0 {
+		if others, err := c.desk.LeaseDue(t.Context(), c.other, 0, models.Idempotency{}); err != nil || len(others.Items) != 0 {
 			t.Errorf("another account leases what it did not file: %v %v", others, err)
 		}
 		if got := c.lease(); !slices.Equal(got, []string{h.HoldID}) {
@@ -123,17 +123,17 @@ func TestEveryWorkerGetsOtherHolds(t *testing.T) {
 			h = c.hold(c.waitFor(id, 0))
 		}
 		c.clock.Set(h.NextCheckAt.Time)
-		got := make([][]queue.HoldView, 4)
+		got := make([]queue.HoldList, 4)
 		errs := make([]error, 4)
 		var wg sync.WaitGroup
 		for i := range got {
-			wg.Go(func() { got[i], errs[i] = c.desk.LeaseDue(t.Context(), c.agent, 3) })
+			wg.Go(func() { got[i], errs[i] = c.desk.LeaseDue(t.Context(), c.agent, 3, models.Idempotency{}) })
 		}
 		wg.Wait()
 		times := map[string]int{}
 		for i := range got {
 			must(t, errs[i])
-			for _, v := range got[i] {
+			for _, v := range got[i].Items {
 				times[v.HoldID]++
 			}
 		}

@@ -11,12 +11,17 @@ import (
 	"github.com/apdesk/apdesk/models"
 )
 
-// Operations that remember idempotency keys.
+// Operations that remember idempotency keys. Those exported have a core that works in the caller's
+// transaction, so that the caller can remember their answer itself.
 const (
 	opHandover = "handover"
 	opAnswer   = "handover.answer"
 	opHold     = "hold"
 	opRecheck  = "hold.recheck"
+	opLease    = "hold.lease"
+
+	OpWithdrawCase = "case.withdraw"
+	OpCancelHold   = "hold.cancel"
 )
 
 // Kinds of handover rows.

@@ -76,15 +76,15 @@ func (a *API) lease() endpoint {
 		scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
 		bodies: []*wire.Spec{wire.LeaseBody}, empty: true, answer: reflect.TypeFor[queue.HoldList](), status: []int{http.StatusOK},
 		run: func(ctx context.Context, c *call) (int, any, error) {
-			in, err := wire.ReadLease(c.body)
+			limit, idem, err := wire.ReadLease(c.body)
 			if err != nil {
 				return 0, nil, err
 			}
-			due, err := a.cfg.Queue.LeaseDue(ctx, c.by, int(in.Limit))
+			due, err := a.cfg.Queue.LeaseDue(ctx, c.by, limit, idem)
 			if err != nil {
 				return 0, nil, err
 			}
-			return http.StatusOK, a.withPages(queue.HoldList{Items: append([]queue.HoldView{}, due...)}), nil
+			return http.StatusOK, a.withPages(due), nil
 		},
 	}
 }

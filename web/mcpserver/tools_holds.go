@@ -39,20 +39,18 @@ func (h *handler) listDueRechecks() *tool {
 		scopes:      []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
 		spec: wire.LeaseBody, output: reflect.TypeFor[queue.HoldList](),
 		run: func(ctx context.Context, c *call) (any, error) {
-			in, err := wire.ReadLease(c.body)
+			limit, idem, err := wire.ReadLease(c.body)
 			if err != nil {
 				return nil, err
 			}
-			due, err := h.cfg.Queue.LeaseDue(ctx, c.by, int(in.Limit))
+			due, err := h.cfg.Queue.LeaseDue(ctx, c.by, limit, idem)
 			if err != nil {
 				return nil, err
 			}
-			answer := queue.HoldList{Items: []queue.HoldView{}}
-			for _, hold := range due {
-				hold.URL = h.pageOf("holds", hold.HoldID)
-				answer.Items = append(answer.Items, hold)
+			for i := range due.Items {
+				due.Items[i].URL = h.pageOf("holds", due.Items[i].HoldID)
 			}
-			return answer, nil
+			return due, nil
 		},
 	}
 }

@@ -248,8 +248,14 @@ func ReadHold(b *Body) (queue.HoldInput, models.Idempotency, error) {
 	return in, idempotency(h.IdempotencyKey, in.Body), nil
 }
 
-// ReadLease reads how many due re-checks to take.
-func ReadLease(b *Body) (Lease, error) { return read[Lease](b) }
+// ReadLease reads how many due re-checks to take; 0 when the request does not say.
+func ReadLease(b *Body) (limit int, idem models.Idempotency, err error) {
+	q, err := read[Lease](b)
+	if err != nil {
+		return 0, models.Idempotency{}, err
+	}
+	return int(q.Limit), idempotency(q.IdempotencyKey, b.kept(nil)), nil
+}
 
 // ReadRecheck reads what a re-check found.
 func ReadRecheck(b *Body) (holdID string, result queue.CheckResult, idem models.Idempotency, err error) {

@@ -1,8 +1,17 @@
 package web
 
 import (
+	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What is still taken from a client whose body was refused, so that it gets to read the refusal.
+const (
+	lingerTime  = 10 * time.Second
+	lingerBytes = 8 * BodyLimit
 )
 
 // listener knows which of its connections have not sent a byte yet. Browsers and clients open such
@@ -48,8 +57,9 @@ func (l *listener) closeSilent() {
 // connection tells its listener once it has sent something, or is closed.
 type connection struct {
 	net.Conn
-	from *listener
-	once sync.Once
+	from   *listener
+	once   sync.Once
+	linger atomic.Bool // the client is still sending what will not be read
 }
 
 func (c *connection) known() {
@@ -69,8 +79,19 @@ func (c *connection) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection.
+// Close closes the connection. With unread bytes waiting, the system would reset it and the client
+// would lose the answer, so those of a refused body are taken first and thrown away.
 func (c *connection) Close() error {
 	c.known()
-	return c.Conn.Close()
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok || !c.linger.CompareAndSwap(true, false) {
+		return c.Conn.Close()
+	}
+	go func() {
+		defer func() { _ = c.Conn.Close() }() // it is given up either way
+		if half.CloseWrite() == nil && c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // however it ends, the connection closes
+		}
+	}()
+	return nil
 }

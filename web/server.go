@@ -228,6 +228,14 @@ func (s *Server) failed(c *fiber.Ctx, err error) error {
 		s.metrics.observe("people", "other", "none", status, 0)
 		s.log.InfoContext(c.UserContext(), "request refused unread", "status", status, "request_id", problem.RequestID(c), "address", c.IP(), "cause", err)
 	}
+	var web *fiber.Error
+	if errors.As(err, &web) && web.Code == http.StatusRequestEntityTooLarge {
+		ne := models.E(models.BadRequest, fmt.Sprintf("The body is too large (limit %d bytes).", BodyLimit), map[string]any{"limit_bytes": BodyLimit})
+		if conn, ok := c.Context().Conn().(*connection); ok {
+			conn.linger.Store(true)
+		}
+		return problem.SendNamed(c, ne, web.Code)
+	}
 	if c.Path() == api.Prefix || strings.HasPrefix(c.Path(), "/api/") || !wantsPage(c) {
 		return problem.Send(c, s.log, err)
 	}

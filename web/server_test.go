@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -178,16 +180,27 @@ func TestWait_ends_as_soon_as_a_person_decides(t *testing.T) {
 
 func TestBodyLimit_is_answered_in_the_envelope(t *testing.T) {
 	r := run(t)
-	body := strings.NewReader(strings.Repeat(" ", BodyLimit+1))
-	req, err := http.NewRequestWithContext(t.Context(), "POST", r.people+"/api/v1/handovers", body)
+	// The client sends the whole body before it reads the answer.
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(r.people, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Expect", "100-continue") // so that the refusal is read before the body is sent
-	a, err := send(req)
-	if err != nil || a.status != 413 || a.code() != "BAD_REQUEST" || a.header.Get("X-Request-Id") == "" {
-		t.Errorf("%v %d %s", err, a.status, a.body)
+	defer func() { _ = conn.Close() }()
+	head := fmt.Sprintf("POST /api/v1/handovers HTTP/1.1\r\nHost: desk\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", BodyLimit+1)
+	if _, err := io.WriteString(conn, head+strings.Repeat(" ", BodyLimit+1)); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a := answer{res.StatusCode, res.Header, string(body)}
+	if a.status != 413 || a.code() != "BAD_REQUEST" || !strings.Contains(a.body, `"limit_bytes":14680064`) || a.header.Get("X-Request-Id") == "" {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 

@@ -65,12 +65,14 @@ func fast(t *testing.T, program string, each func(line string)) {
 }
 
 func TestTheFastDemoBringsEveryInvoiceToItsEnd(t *testing.T) {
+	t.Parallel()
 	fast(t, build(t), func(string) {})
 }
 
 var process = regexp.MustCompile(`^demo +(\w+) runs as process (\d+)$`)
 
 func TestKillingAnyPartOfTheDemoLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
 	// Every few lines of what the agent says, one part is killed, each in turn and
 	// the seed decides when: no part is spared and none is asked.
 	pids := map[string]int{}

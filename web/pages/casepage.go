@@ -178,9 +178,13 @@ func (v *visit) instruction(page queue.CasePage) *views.Instruction {
 	if n := len(page.Decisions); n > 0 {
 		d := page.Decisions[n-1]
 		out.ExitText, out.At, out.Reason = d.Label, v.at(d.At), ui.Foreign(d.Reason)
-		out.By = "Decided by " + d.By
-		if d.Role != "" {
-			out.By += ", " + lower(d.Role.Title())
+		switch d.Role {
+		case models.RoleAgent:
+			out.By = "Withdrawn by " + d.By
+		case "":
+			out.By = "Decided by " + d.By
+		default:
+			out.By = "Decided by " + d.By + ", " + lower(d.Role.Title())
 		}
 	} else {
 		out.ExitText, out.By, out.At = "The agent has its instruction", "Set by the desk", v.at(page.Case.CreatedAt)
@@ -299,7 +303,7 @@ func (v *visit) changes(events []models.AuditEvent, since string) []views.Change
 			continue
 		}
 		switch e.Action {
-		case "case.joined", "case.answered", "case.decided", "case.reopened":
+		case "case.joined", "case.answered", "case.decided", "case.reopened", "case.withdrawn":
 			out = append(out, views.Change{At: v.at(e.At), Text: ui.Foreign(e.ActorName + " " + v.tell(e, d.eventData).what)})
 		}
 	}

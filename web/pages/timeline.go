@@ -67,7 +67,7 @@ func (w words) timeline(events []models.AuditEvent, comments []models.Comment) [
 	})
 	decided := map[models.Time]bool{}
 	for _, e := range events {
-		decided[e.At] = decided[e.At] || e.Action == "case.decided"
+		decided[e.At] = decided[e.At] || e.Action == "case.decided" || e.Action == "case.withdrawn"
 	}
 	out := make([]ui.TimelineEntry, 0, len(events))
 	for _, e := range events {
@@ -141,6 +141,8 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		return told{what: "put the case on hold until " + dateText(d.Until)}
 	case "case.moved":
 		return told{what: "moved the case to " + d.Queue.Title()}
+	case "case.withdrawn":
+		return told{what: "withdrew the case: nobody has to decide it any more", words: d.Reason}
 	case "case.resolved":
 		return told{what: "resolved the case"}
 	case "case.reopened":

@@ -14,46 +14,111 @@ type WithdrawInput struct {
 	Reason    string
 }
 
+// TakeBack is what would be undone, for words in a question about it. Texts are as the agent sent them.
+type TakeBack struct {
+	RequestID string
+	Status    models.RequestStatus
+	Tool      string
+	Summary   string
+	InvoiceID string
+	Amount    string
+	Currency  string
+	ExpiresAt models.Time // of the request, or of the approval that is to be revoked
+	Approvers []string    // names of who voted yes
+}
+
+// RequestToWithdraw reads a request that by could withdraw now, and fails as WithdrawRequest would; so
+// does one that is withdrawn already. It changes nothing.
+func (s *Service) RequestToWithdraw(ctx context.Context, by models.Principal, requestID string) (TakeBack, error) {
+	if err := mayWithdraw(by); err != nil {
+		return TakeBack{}, err
+	}
+	var out TakeBack
+	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		r, err := findRequest(tx, requestID)
+		if err != nil {
+			return err
+		}
+		if err := withdrawable(tx, r); err != nil {
+			return err
+		}
+		if r.Status == models.RequestWithdrawn {
+			return stillOpen(tx, r, r.Version)
+		}
+		out, err = takeBackOf(tx, r)
+		return err
+	})
+	return out, err
+}
+
+func takeBackOf(tx *models.Tx, r models.ApprovalRequest) (TakeBack, error) {
+	out := TakeBack{RequestID: r.ID, Status: statusAt(r, tx.Now), Tool: r.Tool, Summary: r.Summary, InvoiceID: r.InvoiceID, Amount: r.Amount, Currency: r.Currency, ExpiresAt: r.ExpiresAt}
+	if r.Status != models.RequestApproved {
+		return out, nil
+	}
+	var err error
+	out.Approvers, err = decidedBy(tx, r)
+	return out, err
+}
+
 // WithdrawRequest takes back a pending or unrouted request; only an account that asked for it may.
 // CONFLICT when it was decided already.
 func (s *Service) WithdrawRequest(ctx context.Context, by models.Principal, in WithdrawInput) (RequestView, error) {
-	if err := by.NeedScope(models.ScopeApprovalsWrite); err != nil {
-		return RequestView{}, err
-	}
-	if err := by.NeedRole(models.RoleAgent); err != nil {
+	var view RequestView
+	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
+		var err error
+		view, err = s.WithdrawRequestIn(tx, in)
+		return err
+	})
+	return view, err
+}
+
+// WithdrawRequestIn is WithdrawRequest inside the caller's transaction.
+func (s *Service) WithdrawRequestIn(tx *models.Tx, in WithdrawInput) (RequestView, error) {
+	if err := mayWithdraw(tx.By); err != nil {
 		return RequestView{}, err
 	}
 	if err := checkReason(in.Reason); err != nil {
 		return RequestView{}, err
 	}
-	var view RequestView
-	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		r, err := lockVisible(tx, in.RequestID)
-		if err != nil {
-			return err
+	r, err := lockVisible(tx, in.RequestID)
+	if err != nil {
+		return RequestView{}, err
+	}
+	if err := withdrawable(tx, r); err != nil {
+		return RequestView{}, err
+	}
+	if r.Status != models.RequestWithdrawn {
+		if err := withdraw(tx, &r, orElse(in.Reason, "withdrawn by "+tx.By.UserName)); err != nil {
+			return RequestView{}, err
 		}
-		filed, err := filedBy(tx, r.ID, by.UserID)
-		if err != nil {
-			return err
-		}
-		if !filed {
-			return models.E(models.InsufficientPermission, "Only the account that asked for this can withdraw it.", map[string]any{"permission": "asker", "request_id": r.ID})
-		}
-		switch statusAt(r, tx.Now) {
-		case models.RequestPending, models.RequestUnrouted:
-			if err := withdraw(tx, &r, orElse(in.Reason, "withdrawn by "+by.UserName)); err != nil {
-				return err
-			}
-		case models.RequestWithdrawn:
-		case models.RequestApproved:
-			return models.E(models.Conflict, "This request was approved already. To give the approval back, revoke it.", map[string]any{"request_id": r.ID, "status": r.Status})
-		default:
-			return stillOpen(tx, r, r.Version)
-		}
-		view, err = viewOf(tx, r)
+	}
+	return viewOf(tx, r)
+}
+
+func mayWithdraw(by models.Principal) error {
+	if err := by.NeedScope(models.ScopeApprovalsWrite); err != nil {
 		return err
-	})
-	return view, err
+	}
+	return by.NeedRole(models.RoleAgent)
+}
+
+// withdrawable says why the caller may not withdraw a request it may read.
+func withdrawable(tx *models.Tx, r models.ApprovalRequest) error {
+	filed, err := filedBy(tx, r.ID, tx.By.UserID)
+	if err != nil {
+		return err
+	}
+	if !filed {
+		return models.E(models.InsufficientPermission, "Only the account that asked for this can withdraw it.", map[string]any{"permission": "asker", "request_id": r.ID})
+	}
+	switch statusAt(r, tx.Now) {
+	case models.RequestPending, models.RequestUnrouted, models.RequestWithdrawn:
+		return nil
+	case models.RequestApproved:
+		return models.E(models.Conflict, "This request was approved already. To give the approval back, revoke it.", map[string]any{"request_id": r.ID, "status": r.Status})
+	}
+	return stillOpen(tx, r, r.Version)
 }
 
 // RevokeInput takes an approval back, named by its id or by its request.
@@ -63,53 +128,93 @@ type RevokeInput struct {
 	Reason     string
 }
 
+// ApprovalToRevoke reads what by could revoke now, and fails as RevokeApproval would. It changes nothing.
+func (s *Service) ApprovalToRevoke(ctx context.Context, by models.Principal, in RevokeInput) (TakeBack, error) {
+	if err := mayAskToRevoke(by); err != nil {
+		return TakeBack{}, err
+	}
+	var out TakeBack
+	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		r, err := requestToRevoke(tx, in, findRequest)
+		if err != nil {
+			return err
+		}
+		a, err := revocable(tx, r)
+		if err != nil {
+			return err
+		}
+		out, err = takeBackOf(tx, r)
+		out.ExpiresAt = a.ExpiresAt
+		return err
+	})
+	return out, err
+}
+
 // RevokeApproval ends a granted approval before it is used. An account that asked may, and on the pages
 // a person who voted for it, who must say why. CONFLICT when it was used or ended already.
 func (s *Service) RevokeApproval(ctx context.Context, by models.Principal, in RevokeInput) (RequestView, error) {
-	if err := by.NeedScope(models.ScopeApprovalsWrite); err != nil {
-		return RequestView{}, err
-	}
-	if !by.IsPerson() {
-		if err := by.NeedRole(models.RoleAgent); err != nil {
-			return RequestView{}, err
-		}
-	} else if strings.TrimSpace(in.Reason) == "" {
-		return RequestView{}, models.Invalid(models.Issue{Path: "/reason", Message: "is required: why the approval is taken back"})
-	}
-	if err := checkReason(in.Reason); err != nil {
-		return RequestView{}, err
-	}
 	var view RequestView
 	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		r, err := requestToRevoke(tx, in)
-		if err != nil {
-			return err
-		}
-		if err := mayRevoke(tx, r); err != nil {
-			return err
-		}
-		a, ok, err := approvalOf(tx, r.ID)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return models.E(models.Conflict, "This request is not approved, so there is nothing to revoke.", map[string]any{"request_id": r.ID, "status": statusAt(r, tx.Now)})
-		}
-		if status := approvalAt(a, tx.Now); status != models.ApprovalGranted {
-			return models.E(models.Conflict, fmt.Sprintf("This approval is %s already; it cannot be revoked any more.", status), map[string]any{"request_id": r.ID, "status": status})
-		}
-		if err := revoke(tx, &r, a, orElse(in.Reason, "revoked by "+by.UserName)); err != nil {
-			return err
-		}
-		view, err = viewOf(tx, r)
+		var err error
+		view, err = s.RevokeApprovalIn(tx, in)
 		return err
 	})
 	return view, err
 }
 
-func requestToRevoke(tx *models.Tx, in RevokeInput) (models.ApprovalRequest, error) {
+// RevokeApprovalIn is RevokeApproval inside the caller's transaction.
+func (s *Service) RevokeApprovalIn(tx *models.Tx, in RevokeInput) (RequestView, error) {
+	if err := mayAskToRevoke(tx.By); err != nil {
+		return RequestView{}, err
+	}
+	if tx.By.IsPerson() && strings.TrimSpace(in.Reason) == "" {
+		return RequestView{}, models.Invalid(models.Issue{Path: "/reason", Message: "is required: why the approval is taken back"})
+	}
+	if err := checkReason(in.Reason); err != nil {
+		return RequestView{}, err
+	}
+	r, err := requestToRevoke(tx, in, lockVisible)
+	if err != nil {
+		return RequestView{}, err
+	}
+	a, err := revocable(tx, r)
+	if err != nil {
+		return RequestView{}, err
+	}
+	if err := revoke(tx, &r, a, orElse(in.Reason, "revoked by "+tx.By.UserName)); err != nil {
+		return RequestView{}, err
+	}
+	return viewOf(tx, r)
+}
+
+func mayAskToRevoke(by models.Principal) error {
+	if err := by.NeedScope(models.ScopeApprovalsWrite); err != nil || by.IsPerson() {
+		return err
+	}
+	return by.NeedRole(models.RoleAgent)
+}
+
+// revocable finds the grant that the caller may revoke now.
+func revocable(tx *models.Tx, r models.ApprovalRequest) (models.Approval, error) {
+	if err := mayRevoke(tx, r); err != nil {
+		return models.Approval{}, err
+	}
+	a, ok, err := approvalOf(tx, r.ID)
+	if err != nil {
+		return a, err
+	}
+	if !ok {
+		return a, models.E(models.Conflict, "This request is not approved, so there is nothing to revoke.", map[string]any{"request_id": r.ID, "status": statusAt(r, tx.Now)})
+	}
+	if status := approvalAt(a, tx.Now); status != models.ApprovalGranted {
+		return a, models.E(models.Conflict, fmt.Sprintf("This approval is %s already; it cannot be revoked any more.", status), map[string]any{"request_id": r.ID, "status": status})
+	}
+	return a, nil
+}
+
+func requestToRevoke(tx *models.Tx, in RevokeInput, read func(*models.Tx, string) (models.ApprovalRequest, error)) (models.ApprovalRequest, error) {
 	if in.ApprovalID == "" {
-		return lockVisible(tx, in.RequestID)
+		return read(tx, in.RequestID)
 	}
 	missing := models.E(models.NotFound, "There is no such approval in a workspace you can reach.", nil)
 	found, ok, err := findApproval(tx, RedeemInput{ApprovalID: in.ApprovalID})
@@ -119,7 +224,7 @@ func requestToRevoke(tx *models.Tx, in RevokeInput) (models.ApprovalRequest, err
 	if !ok {
 		return models.ApprovalRequest{}, missing
 	}
-	r, err := lockVisible(tx, found.RequestID)
+	r, err := read(tx, found.RequestID)
 	if models.IsCode(err, models.NotFound) {
 		return r, missing
 	}

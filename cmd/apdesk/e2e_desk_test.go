@@ -122,7 +122,7 @@ func (d *desk) healthy(ctx context.Context) bool {
 func (d *desk) kill() {
 	d.t.Helper()
 	_ = d.process.Process.Kill() // it may have ended by itself
-	<-d.exited
+	_ = <-d.exited // the kill, which was ours
 	d.process = nil
 }
 
@@ -231,12 +231,6 @@ func (l *tail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.lines[max(0, len(l.lines)-40):], "\n")
-}
-
-func (l *tail) contains(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(strings.Join(l.lines, "\n"), text)
 }
 
 // company is the workspace and people that most tests act with.

@@ -36,7 +36,7 @@ type eventAnswer struct {
 
 type auditAnswer struct {
 	Items      []eventAnswer `json:"items"`
-	NextCursor string        `json:"next_cursor,omitempty"`
+	NextCursor string        `json:"next_cursor"`
 }
 
 func (a *API) audit() endpoint {
@@ -82,43 +82,30 @@ func (a *API) trail(ctx context.Context, by models.Principal, q wire.AuditQuery)
 	if err != nil {
 		return auditAnswer{}, err
 	}
-	answer := auditAnswer{Items: []eventAnswer{}}
-	err = a.cfg.Store.View(ctx, by, func(tx *models.Tx) error {
-		db := tx.DB.Where("workspace_id = ?", by.WorkspaceID)
-		for column, value := range map[string]string{"action": q.Action, "actor_id": q.ActorID, "subject": q.Subject, "case_id": q.CaseID,
-			"approval_request_id": q.ApprovalRequestID, "invoice_id": q.InvoiceID} {
-			if value != "" {
-				db = db.Where(column+" = ?", value)
-			}
-		}
-		if q.From != "" {
-			db = db.Where("at >= ?", q.From.Time())
-		}
-		if q.To != "" {
-			db = db.Where("at < ?", q.To.Time())
-		}
-		op, order := "<", "at DESC, id DESC"
-		if q.Sort == sortOldest {
-			op, order = ">", "at, id"
-		}
-		if after != nil {
-			db = db.Where("(at, id) "+op+" (?, ?)", wire.Moment(after.At).Time(), after.ID)
-		}
-		var rows []models.AuditEvent
-		if err := db.Order(order).Limit(int(q.Limit) + 1).Find(&rows).Error; err != nil {
-			return fmt.Errorf("api: read the trail: %w", err)
-		}
-		if len(rows) > int(q.Limit) {
-			rows = rows[:q.Limit]
-			last := rows[len(rows)-1]
-			answer.NextCursor = trailCursor{q.Sort, last.At.String(), last.ID}.text()
-		}
-		for _, e := range rows {
-			answer.Items = append(answer.Items, eventOf(e, by))
-		}
-		return nil
-	})
-	return answer, err
+	filter := models.TrailFilter{Action: q.Action, ActorID: q.ActorID, Subject: q.Subject, CaseID: q.CaseID, ApprovalRequestID: q.ApprovalRequestID,
+		InvoiceID: q.InvoiceID, Oldest: q.Sort == sortOldest, Limit: int(q.Limit)}
+	if q.From != "" {
+		filter.From = q.From.Time()
+	}
+	if q.To != "" {
+		filter.To = q.To.Time()
+	}
+	if after != nil {
+		filter.After = &models.TrailKey{At: wire.Moment(after.At).Time(), ID: after.ID}
+	}
+	events, more, err := a.cfg.Store.Trail(ctx, by, filter)
+	if err != nil {
+		return auditAnswer{}, err
+	}
+	answer := auditAnswer{Items: make([]eventAnswer, len(events))}
+	for i, e := range events {
+		answer.Items[i] = eventOf(e, by)
+	}
+	if more {
+		last := events[len(events)-1]
+		answer.NextCursor = trailCursor{q.Sort, last.At.String(), last.ID}.text()
+	}
+	return answer, nil
 }
 
 // privateData are members of an event's data that may hold tax or bank data, which is not for

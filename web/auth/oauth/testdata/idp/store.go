@@ -223,6 +223,12 @@ func (s *store) GetPrivateClaimsFromRequest(_ context.Context, r op.TokenRequest
 	return claims, nil
 }
 
+// SetUserinfoFromScopes says in ID tokens whom they are about.
+func (s *store) SetUserinfoFromScopes(_ context.Context, info *oidc.UserInfo, subject, _ string, _ []string) error {
+	info.Subject = subject
+	return nil
+}
+
 func (s *store) GetClientByClientID(_ context.Context, id string) (op.Client, error) {
 	switch id {
 	case "invoice-agent":
@@ -261,9 +267,6 @@ func (s *store) GetRefreshTokenInfo(context.Context, string, string) (string, st
 	return "", "", op.ErrInvalidRefreshToken
 }
 
-func (s *store) SetUserinfoFromScopes(context.Context, *oidc.UserInfo, string, string, []string) error {
-	return nil
-}
 
 func (s *store) SetUserinfoFromToken(context.Context, *oidc.UserInfo, string, string, string) error {
 	return errNotOffered

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web/api"
@@ -43,6 +44,7 @@ type Config struct {
 	Store     *models.Store
 	Queue     *queue.Service
 	Approvals *approvals.Service
+	Confirm   *confirm.Service
 
 	Addr      string // of pages and REST
 	MCPAddr   string // of the MCP endpoint
@@ -107,7 +109,7 @@ func New(cfg Config) (*Server, error) {
 	s.app.Get("/static/*", serveStatic)
 	s.app.All("/mcp", s.misdirected)
 	api.New(api.Config{
-		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		Context: s.ctx, Limit: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Waiting: s.metrics.waiting("api"), Identify: identify, Logger: cfg.Logger,
 	}).Mount(s.app)
 	s.pages = pages.New(pages.Config{

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/models/modelstest"
 	"github.com/apdesk/apdesk/queue"
@@ -55,6 +56,7 @@ type world struct {
 	clock     *modelstest.Clock
 	queue     *queue.Service
 	approvals *approvals.Service
+	confirm   *confirm.Service
 	server    *Server
 	log       *lines
 	tokens    map[string]string
@@ -147,7 +149,10 @@ func newWorldOn(t *testing.T, store *models.Store, clock *modelstest.Clock, chan
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Store: store, Queue: w.queue, Approvals: w.approvals, Addr: "127.0.0.1:0", MCPAddr: "127.0.0.1:0", PublicURL: "https://desk.example.test",
+	if w.confirm, err = confirm.New(store, bytes.Repeat([]byte{7}, 32)); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Store: store, Queue: w.queue, Approvals: w.approvals, Confirm: w.confirm, Addr: "127.0.0.1:0", MCPAddr: "127.0.0.1:0", PublicURL: "https://desk.example.test",
 		MCPURL: "https://desk.example.test/mcp", SecretKey: bytes.Repeat([]byte{7}, 32), Version: "1.2.3", Logger: slog.New(slog.NewJSONHandler(w.log, nil))}
 	for _, c := range change {
 		c(&cfg)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web"
@@ -57,13 +58,17 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	cases, grants := queue.New(store), approvals.New(store)
 	cases.UseApprovals(grants)
 	grants.UseCases(cases)
+	confirmations, err := confirm.New(store, key)
+	if err != nil {
+		return err
+	}
 
 	tokens, err := c.oauth(store, mcpURL)
 	if err != nil {
 		return err
 	}
 	server, err := web.New(web.Config{
-		Store: store, Queue: cases, Approvals: grants,
+		Store: store, Queue: cases, Approvals: grants, Confirm: confirmations,
 		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL, OAuth: tokens,
 		SecretKey: key, RateLimit: c.RateLimit, Logger: e.log, Version: version(),
 	})
@@ -72,7 +77,7 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	}
 
 	ctx, stop := context.WithCancel(e.ctx)
-	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs())
+	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs(), confirmations.Jobs())
 	var background sync.WaitGroup
 	background.Go(func() { worker.Run(ctx) })
 	if tokens != nil {

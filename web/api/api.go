@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web/auth"
@@ -24,6 +25,7 @@ type Config struct {
 	Store     *models.Store
 	Queue     *queue.Service
 	Approvals *approvals.Service
+	Confirm   *confirm.Service
 	PublicURL string // where people reach the pages that answers point to; no trailing slash
 	Version   string // of the program, for the OpenAPI document
 	// Context ends when the desk shuts down: waits then answer at once with what they have. nil never

@@ -27,7 +27,7 @@ func (a *API) requestApproval() endpoint {
 		method: http.MethodPost, path: "/approval-requests", name: "requestApproval", summary: "Ask for approval of one write",
 		about: "The approval is bound to the exact tool and arguments. A request for the same call joins the one that lives: 200 and created false. " +
 			"When no rule gives enough people the authority the answer is APPROVER_NOT_FOUND with the ids of the request and of the case opened for it.",
-		scopes: []models.Scope{models.ScopeApprovalsWrite}, roles: []models.Role{models.RoleAgent},
+		action: "request_approval", scopes: []models.Scope{models.ScopeApprovalsWrite}, roles: []models.Role{models.RoleAgent},
 		bodies: []*wire.Spec{wire.ApprovalRequestBody}, answer: reflect.TypeFor[requestAnswer](),
 		status: []int{http.StatusCreated, http.StatusOK}, fails: []models.Code{models.ApproverNotFound, models.PeriodClosed, models.Conflict},
 		run: func(ctx context.Context, c *call) (int, any, error) {
@@ -51,8 +51,8 @@ func (a *API) getApprovalRequest() endpoint {
 	return endpoint{
 		method: http.MethodGet, path: "/approval-requests/{request_id}", name: "getApprovalRequest", summary: "Read an approval request",
 		about:  "With wait the answer comes as soon as it is decided, else with the request as it is when the time is up. approval_id stands in the answer once it is approved.",
-		scopes: []models.Scope{models.ScopeApprovalsRead},
-		query:  reflect.TypeFor[wire.WaitQuery](), answer: reflect.TypeFor[requestAnswer](), status: []int{http.StatusOK},
+		action: "get_approval", scopes: []models.Scope{models.ScopeApprovalsRead},
+		query: reflect.TypeFor[wire.WaitQuery](), answer: reflect.TypeFor[requestAnswer](), status: []int{http.StatusOK},
 		fails: []models.Code{models.NotFound},
 		run: func(ctx context.Context, c *call) (int, any, error) {
 			q := c.query.(*wire.WaitQuery)
@@ -72,7 +72,7 @@ func (a *API) redeem() endpoint {
 		method: http.MethodPost, path: "/approvals/{approval_id}/redeem", name: "redeemApproval", summary: "Spend an approval before its write",
 		about: "For the system that makes the write. The same key with the same call gives the first answer again; any other use is APPROVAL_MISSING with details.reason, and spends nothing. " +
 			"The key may come as the Idempotency-Key header.",
-		scopes: []models.Scope{models.ScopeApprovalsWrite, models.ScopeMoney}, roles: []models.Role{models.RoleERP},
+		action: "redeem_approval", scopes: []models.Scope{models.ScopeApprovalsWrite, models.ScopeMoney}, roles: []models.Role{models.RoleERP},
 		bodies: []*wire.Spec{wire.RedeemBody}, answer: reflect.TypeFor[approvals.RedeemResult](), status: []int{http.StatusOK},
 		fails: []models.Code{models.ApprovalMissing, models.PeriodClosed},
 		run: func(ctx context.Context, c *call) (int, any, error) {
@@ -91,7 +91,7 @@ func (a *API) report() endpoint {
 	return endpoint{
 		method: http.MethodPost, path: "/approvals/{approval_id}/report", name: "reportWrite", summary: "Report how an approved write ended",
 		about:  "A failed write may be tried again under the same approval and key, and then be reported as posted. Silence for 15 minutes alarms the people who approved.",
-		scopes: []models.Scope{models.ScopeApprovalsWrite, models.ScopeMoney}, roles: []models.Role{models.RoleERP},
+		action: "report_write", scopes: []models.Scope{models.ScopeApprovalsWrite, models.ScopeMoney}, roles: []models.Role{models.RoleERP},
 		bodies: []*wire.Spec{wire.ReportBody}, answer: reflect.TypeFor[approvals.ReportResult](), status: []int{http.StatusOK},
 		fails: []models.Code{models.NotFound, models.Conflict, models.Unprocessable},
 		run: func(ctx context.Context, c *call) (int, any, error) {

@@ -29,7 +29,7 @@ func (a *API) handOver() endpoint {
 		method: http.MethodPost, path: "/handovers", name: "handOver", summary: "Hand an invoice over to a person",
 		about: "The last of the ten codes among the errors decides where the case goes. The same stop handed over again joins the open case: 200 and created false. " +
 			"An answer to a person's question is a body of case_id and answer alone, with evidence, explanation and run_id if wanted.",
-		scopes: []models.Scope{models.ScopeCasesWrite}, roles: []models.Role{models.RoleAgent},
+		action: "route_to_person", scopes: []models.Scope{models.ScopeCasesWrite}, roles: []models.Role{models.RoleAgent},
 		bodies: []*wire.Spec{wire.HandoverBody, wire.AnswerBody}, answer: reflect.TypeFor[handoverAnswer](),
 		status: []int{http.StatusCreated, http.StatusOK}, fails: []models.Code{models.Conflict, models.Unprocessable, models.NotFound},
 		run: func(ctx context.Context, c *call) (int, any, error) {
@@ -61,8 +61,8 @@ func (a *API) listCases() endpoint {
 	return endpoint{
 		method: http.MethodGet, path: "/cases", name: "listCases", summary: "List cases",
 		about:  "Agents see the cases they filed, people of the workspace all of them.",
-		scopes: []models.Scope{models.ScopeCasesRead},
-		query:  reflect.TypeFor[wire.CaseQuery](), answer: reflect.TypeFor[queue.Page](), status: []int{http.StatusOK},
+		action: "get_case", scopes: []models.Scope{models.ScopeCasesRead},
+		query: reflect.TypeFor[wire.CaseQuery](), answer: reflect.TypeFor[queue.Page](), status: []int{http.StatusOK},
 		run: func(ctx context.Context, c *call) (int, any, error) {
 			q := c.query.(*wire.CaseQuery)
 			page, err := a.cfg.Queue.List(ctx, c.by, queue.Filter{
@@ -85,8 +85,8 @@ func (a *API) getCase() endpoint {
 	return endpoint{
 		method: http.MethodGet, path: "/cases/{case_id}", name: "getCase", summary: "Read a case",
 		about:  "With wait the answer comes as soon as a person has decided, else with the case as it is when the time is up.",
-		scopes: []models.Scope{models.ScopeCasesRead},
-		query:  reflect.TypeFor[wire.WaitQuery](), answer: reflect.TypeFor[queue.CaseView](), status: []int{http.StatusOK},
+		action: "get_case", scopes: []models.Scope{models.ScopeCasesRead},
+		query: reflect.TypeFor[wire.WaitQuery](), answer: reflect.TypeFor[queue.CaseView](), status: []int{http.StatusOK},
 		fails: []models.Code{models.NotFound},
 		run: func(ctx context.Context, c *call) (int, any, error) {
 			q := c.query.(*wire.WaitQuery)

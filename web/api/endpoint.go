@@ -24,6 +24,8 @@ type endpoint struct {
 	summary      string
 	about        string // what a caller has to know beyond the summary
 
+	action string // what the workspace can forbid, by the name of the tool that does the same; empty: nothing
+
 	open        bool // needs no token
 	noWorkspace bool // answers about the caller, not about a workspace
 	scopes      []models.Scope
@@ -65,7 +67,8 @@ func routePath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// serve runs an operation: workspace, then scope, then what was sent, then the service.
+// serve runs an operation: workspace, then scope, then what the workspace forbids, then what was sent,
+// then the service.
 func (a *API) serve(e endpoint) fiber.Handler {
 	queryType := e.query
 	if queryType == nil {
@@ -85,6 +88,9 @@ func (a *API) serve(e endpoint) fiber.Handler {
 			return err
 		}
 		if err := e.admit(c, x); err != nil {
+			return err
+		}
+		if err := a.allowed(c.UserContext(), e, x.by); err != nil {
 			return err
 		}
 		if err := wire.ReadQuery(parameters(c), x.query); err != nil {
@@ -150,6 +156,21 @@ func (e endpoint) admit(c *fiber.Ctx, x *call) error {
 	}
 	x.by = by
 	return by.NeedScope(e.scopes...)
+}
+
+// allowed refuses what the workspace's security settings forbid over REST. Whoever may not do it
+// anyway is told that instead.
+func (a *API) allowed(ctx context.Context, e endpoint, by models.Principal) error {
+	if e.action == "" {
+		return nil
+	}
+	err := a.cfg.Store.View(ctx, by, func(tx *models.Tx) error { return tx.CheckBlocked(e.action) })
+	if models.IsCode(err, models.SecurityBlocked) && len(e.roles) > 0 {
+		if refused := by.NeedRole(e.roles...); refused != nil {
+			return refused
+		}
+	}
+	return err
 }
 
 func parameters(c *fiber.Ctx) []wire.Parameter {

@@ -14,7 +14,7 @@ func (a *API) hold() endpoint {
 	return endpoint{
 		method: http.MethodPost, path: "/holds", name: "holdAndRecheck", summary: "Make an invoice wait for a re-check",
 		about:  "A hold for the same invoice, order and line is joined: 200 and created false.",
-		scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
+		action: "hold_and_recheck", scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
 		bodies: []*wire.Spec{wire.HoldBody}, answer: reflect.TypeFor[queue.HoldResult](),
 		status: []int{http.StatusCreated, http.StatusOK}, fails: []models.Code{models.Conflict, models.Unprocessable},
 		run: func(ctx context.Context, c *call) (int, any, error) {
@@ -73,7 +73,7 @@ func (a *API) lease() endpoint {
 	return endpoint{
 		method: http.MethodPost, path: "/holds/lease", name: "leaseDueRechecks", summary: "Take the re-checks that are due",
 		about:  "Each hold taken is yours for ten minutes; nobody else gets it meanwhile.",
-		scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
+		action: "list_due_rechecks", scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
 		bodies: []*wire.Spec{wire.LeaseBody}, empty: true, answer: reflect.TypeFor[queue.HoldList](), status: []int{http.StatusOK},
 		run: func(ctx context.Context, c *call) (int, any, error) {
 			limit, idem, err := wire.ReadLease(c.body)
@@ -93,7 +93,7 @@ func (a *API) recheck() endpoint {
 	return endpoint{
 		method: http.MethodPost, path: "/holds/{hold_id}/recheck", name: "reportRecheck", summary: "Report what a re-check found",
 		about:  "available ends the hold; still_missing plans the next check, and after the last one a case opens.",
-		scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
+		action: "report_recheck", scopes: []models.Scope{models.ScopeHoldsWrite}, roles: []models.Role{models.RoleAgent},
 		bodies: []*wire.Spec{wire.RecheckBody}, answer: reflect.TypeFor[queue.HoldResult](), status: []int{http.StatusOK},
 		fails: []models.Code{models.NotFound, models.Conflict},
 		run: func(ctx context.Context, c *call) (int, any, error) {

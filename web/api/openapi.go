@@ -141,6 +141,9 @@ func responses(e endpoint) object {
 			codes = append(codes, models.WorkspaceRequired, models.MembershipInactive, models.InsufficientScope, models.InsufficientPermission)
 		}
 	}
+	if e.action != "" {
+		codes = append(codes, models.SecurityBlocked)
+	}
 	byStatus := map[int][]string{}
 	for _, code := range append(codes, e.fails...) {
 		entry, _ := models.Lookup(code)
@@ -188,6 +191,9 @@ var answerTypes = func() map[reflect.Type]*jsonschema.Schema {
 		add(all, s)
 	}
 	for _, s := range models.RequestStatuses() {
+		add(all, s)
+	}
+	for _, s := range models.ConfirmationStatuses() {
 		add(all, s)
 	}
 	return all

@@ -190,8 +190,9 @@ func TestAHoldIsFiledTakenAndReported(t *testing.T) {
 func TestTheCallerSeesTheToolsItMayCall(t *testing.T) {
 	w := newWorld(t)
 	for token, want := range map[string][]string{
-		"agent": {"get_approval", "get_case", "hold_and_recheck", "list_due_rechecks", "list_workspaces", "report_recheck", "request_approval", "route_to_person", "stop_and_escalate"},
-		"erp":   {"list_workspaces", "redeem_approval", "report_write"},
+		"agent": {"cancel_hold", "get_approval", "get_case", "hold_and_recheck", "list_due_rechecks", "list_workspaces", "report_recheck", "request_approval", "revoke_approval",
+			"route_to_person", "stop_and_escalate", "withdraw_case", "withdraw_request"},
+		"erp": {"list_workspaces", "redeem_approval", "report_write"},
 		// A scope without the role, and the other way round.
 		"reader": {"get_case", "list_workspaces"},
 		"admin":  {"get_approval", "get_case", "list_workspaces"},
@@ -237,6 +238,7 @@ func TestAHiddenToolAnswersWhyItIsHidden(t *testing.T) {
 func TestToolsAreDescribedHonestly(t *testing.T) {
 	w := newWorld(t)
 	reads := []string{"list_workspaces", "get_case", "get_approval"}
+	undoes := []string{"withdraw_case", "withdraw_request", "revoke_approval", "cancel_hold"}
 	for _, token := range []string{"agent", "erp"} {
 		list, err := w.dial(token, "").ListTools(t.Context(), nil)
 		if err != nil {
@@ -247,7 +249,7 @@ func TestToolsAreDescribedHonestly(t *testing.T) {
 				t.Errorf("%s has no proper title or description", tool.Name)
 			}
 			a := tool.Annotations
-			if a == nil || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint || a.ReadOnlyHint != slices.Contains(reads, tool.Name) {
+			if a == nil || a.DestructiveHint == nil || *a.DestructiveHint != slices.Contains(undoes, tool.Name) || a.OpenWorldHint == nil || *a.OpenWorldHint || a.ReadOnlyHint != slices.Contains(reads, tool.Name) {
 				t.Errorf("%s has the annotations %+v", tool.Name, a)
 			}
 			in := tool.InputSchema.(map[string]any)

@@ -35,7 +35,8 @@ func (r *record) ended(status string) {
 
 func (r *record) refused(refused *refusal) { r.ended(fmt.Sprint(refused.code)) }
 
-// logCall writes the one line of a tools/call. It holds no secret: of an approval id only the start.
+// logCall writes the one line of a tools/call and counts it. It holds no secret: of an approval id only
+// the start.
 func (h *handler) logCall(x *exchange, took time.Duration) {
 	x.log.mu.Lock()
 	defer x.log.mu.Unlock()
@@ -44,6 +45,13 @@ func (h *handler) logCall(x *exchange, took time.Duration) {
 		status = "unanswered" // refused by the SDK, or the client left before the tool began
 	}
 	tool := x.msg.tool
+	if h.cfg.Observe != nil {
+		known := "unknown"
+		if _, ok := h.tools[tool]; ok {
+			known = tool
+		}
+		h.cfg.Observe(known, status, took)
+	}
 	if r := []rune(tool); len(r) > 128 {
 		tool = string(r[:128])
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web/auth"
@@ -27,6 +28,9 @@ type Config struct {
 	Store     *models.Store
 	Queue     *queue.Service
 	Approvals *approvals.Service
+	// Confirm keeps the questions of tools that undo something, and those of other servers; without it
+	// neither kind of tool is offered.
+	Confirm *confirm.Service
 
 	PublicURL string // address of the pages, for links in answers; no trailing slash
 	MCPURL    string // public address of this endpoint
@@ -41,6 +45,14 @@ type Config struct {
 	// Identify finds whose bearer token it is; unauthenticated when nobody's. By default personal
 	// tokens of the store.
 	Identify auth.Identify
+	// LimitPerson and LimitAddress bound how often somebody calls a tool, and an address sends anything
+	// at all; nil: as often as they like.
+	LimitPerson, LimitAddress Limit
+	// Observe is told how each tools/call ended: ok, input_required, the code of an error, or why no tool
+	// answered. A tool the endpoint does not have is "unknown". It must not block.
+	Observe func(tool, outcome string, took time.Duration)
+	// Waiting is told when a read begins (+1) and ends (-1) to wait for a decision.
+	Waiting func(change int)
 	// Stopping is closed when the program shuts down: waits then answer at once with what they have.
 	Stopping <-chan struct{}
 	Logger   *slog.Logger
@@ -54,6 +66,7 @@ type handler struct {
 	tools       map[string]*tool
 	sdk         http.Handler
 	mux         *http.ServeMux
+	keeper      keeper           // nil without Config.Confirm
 	waiting     func(change int) // told when a wait begins and ends; nil: nobody watches
 
 	// alsoServes says what a server made of the same parts offers besides the desk's methods and tools;
@@ -75,7 +88,10 @@ func newHandler(cfg Config, further ...*tool) *handler {
 	if cfg.Identify == nil {
 		cfg.Identify = cfg.Store.IdentityByToken
 	}
-	h := &handler{cfg: cfg, logger: cfg.Logger, tools: map[string]*tool{}}
+	h := &handler{cfg: cfg, logger: cfg.Logger, tools: map[string]*tool{}, waiting: cfg.Waiting}
+	if cfg.Confirm != nil {
+		h.keeper = cfg.Confirm.Sealer()
+	}
 	h.hosts = newHostList(cfg.PublicURL, cfg.MCPURL)
 	for _, name := range cfg.AllowedHosts {
 		h.hosts[name] = true
@@ -154,6 +170,7 @@ type exchange struct {
 	identity  models.Identity
 	header    string // workspace named by header
 	query     string // workspace named by query
+	version   string
 	msg       *message
 	log       record
 }
@@ -183,6 +200,10 @@ func (h *handler) endpoint(w http.ResponseWriter, r *http.Request) {
 	if x.msg.notification() {
 		w.WriteHeader(http.StatusAccepted) // each request stands alone: there is nothing to be notified of
 		return
+	}
+	x.version = version
+	if t := h.tools[x.msg.tool]; t != nil && t.asks && x.msg.method == "tools/call" {
+		body = x.msg.withoutAnswer()
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -219,6 +240,9 @@ func (h *handler) check(w http.ResponseWriter, r *http.Request, x *exchange) (ve
 		return "", nil, refused
 	}
 	if refused = h.checkHosts(r); refused != nil {
+		return "", nil, refused
+	}
+	if refused = h.checkAddress(w, r); refused != nil {
 		return "", nil, refused
 	}
 	if x.header, x.query, refused = defaultWorkspaces(r, x.identity); refused != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/web/auth"
 	"github.com/apdesk/apdesk/web/problem"
@@ -30,8 +31,10 @@ type tool struct {
 	roles       []models.Role  // one is needed; none: any member may
 	noWorkspace bool           // answers about the caller, not about a workspace
 
-	readOnly   bool
-	idempotent bool // the same call again changes nothing more, even without a key
+	readOnly    bool
+	idempotent  bool // the same call again changes nothing more, even without a key
+	destructive bool // undoes something for good
+	asks        bool // may answer with a question, and reads the answer from the call that comes back
 
 	spec   *wire.Spec
 	takes  map[string]bool // names of the arguments
@@ -46,6 +49,7 @@ type call struct {
 	by       models.Principal
 	identity models.Identity
 	body     *wire.Body
+	x        *exchange
 	log      *record
 }
 
@@ -56,14 +60,13 @@ func (t *tool) published() *mcp.Tool {
 	for name := range in.Properties {
 		t.takes[name] = true
 	}
-	no := false
+	no := false // nothing reaches beyond the desk
 	return &mcp.Tool{
 		Name: t.name, Title: t.title, Description: t.description,
 		InputSchema: in, OutputSchema: outputSchema(t.output),
 		Annotations: &mcp.ToolAnnotations{
 			Title: t.title, ReadOnlyHint: t.readOnly, IdempotentHint: t.readOnly || t.idempotent,
-			// Nothing here destroys, and nothing reaches beyond the desk.
-			DestructiveHint: &no, OpenWorldHint: &no,
+			DestructiveHint: &t.destructive, OpenWorldHint: &no,
 		},
 	}
 }
@@ -176,6 +179,10 @@ func (h *handler) serve(t *tool) mcp.ToolHandler {
 		if err != nil {
 			return h.failed(ctx, x, err)
 		}
+		if q, ok := out.(formQuestion); ok {
+			x.log.ended("input_required")
+			return q.result(), nil
+		}
 		x.log.ended("ok")
 		text := encode(out)
 		return &mcp.CallToolResult{
@@ -191,7 +198,12 @@ type rawJSON []byte
 // MarshalJSON gives the JSON itself.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
+// run is the published order of checks from the limit on: who calls how often, scope and role, what the
+// workspace forbids; then the tool looks at its arguments.
 func (h *handler) run(ctx context.Context, t *tool, x *exchange) (any, error) {
+	if err := h.checkPerson(x.identity); err != nil {
+		return nil, err
+	}
 	body, err := wire.Parse(x.msg.args)
 	if err != nil {
 		return nil, err
@@ -200,7 +212,26 @@ func (h *handler) run(ctx context.Context, t *tool, x *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.run(ctx, &call{by: by, identity: x.identity, body: body, log: &x.log})
+	if err := h.checkBlocked(ctx, t, by); err != nil {
+		return nil, err
+	}
+	if _, sent := x.msg.params["requestState"]; sent && !t.asks {
+		return nil, &confirm.StateError{Reason: "of a tool that asks nothing"}
+	}
+	return t.run(ctx, &call{by: by, identity: x.identity, body: body, x: x, log: &x.log})
+}
+
+// checkBlocked refuses what the workspace's security page forbids on this channel. What is about no
+// workspace, nobody can forbid.
+func (h *handler) checkBlocked(ctx context.Context, t *tool, by models.Principal) error {
+	if t.noWorkspace {
+		return nil
+	}
+	err := h.cfg.Store.View(ctx, by, func(tx *models.Tx) error { return tx.CheckBlocked(t.name) })
+	if t.asks {
+		return confirm.Unavailable(err)
+	}
+	return err
 }
 
 // failed answers a named error as the tool's result: its five fields as one text block, and no
@@ -210,6 +241,14 @@ func (h *handler) failed(ctx context.Context, x *exchange, err error) (*mcp.Call
 	if x.http.Err() != nil {
 		x.log.ended("client_gone")
 		return nil, &jsonrpc.Error{Code: codeInternal, Message: "the client went away"}
+	}
+	if confirm.IsStateError(err) {
+		return nil, h.stateRefused(ctx, x, err)
+	}
+	var protocol *jsonrpc.Error
+	if errors.As(err, &protocol) {
+		x.log.ended(fmt.Sprint(protocol.Code))
+		return nil, protocol
 	}
 	ne, _, unexpected := problem.Of(err, x.requestID)
 	if unexpected {

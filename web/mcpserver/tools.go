@@ -9,12 +9,12 @@ import (
 
 // allTools lists every tool the endpoint has.
 func (h *handler) allTools() []*tool {
-	return []*tool{
+	return append([]*tool{
 		h.listWorkspaces(),
 		h.routeToPerson(), h.stopAndEscalate(), h.getCase(),
 		h.requestApproval(), h.getApproval(), h.redeemApproval(), h.reportWrite(),
 		h.holdAndRecheck(), h.listDueRechecks(), h.reportRecheck(),
-	}
+	}, h.undoTools()...)
 }
 
 // workspaceAnswer is one workspace the caller reaches.

@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/models/modelstest"
 	"github.com/apdesk/apdesk/queue"
@@ -35,6 +36,8 @@ type world struct {
 	clock     *modelstest.Clock
 	queue     *queue.Service
 	approvals *approvals.Service
+	confirm   *confirm.Service
+	handler   *handler
 	url       string
 	addr      string
 	stop      func() // tells the endpoint that the program shuts down
@@ -82,7 +85,7 @@ func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 	t.Helper()
 	store, clock := modelstest.SQLite(t)
 	w := &world{t: t, store: store, clock: clock, tokens: map[string]string{}, log: &lines{}, waits: make(chan int, 100)}
-	w.queue, w.approvals = queue.New(store), approvals.New(store)
+	w.queue, w.approvals, w.confirm = queue.New(store), approvals.New(store), confirmOver(t, store)
 	w.connect()
 	for _, ws := range []models.Workspace{
 		{ID: "1000", Name: "Nordwind Europe", TimeZone: "Europe/Berlin", Currency: "EUR"},
@@ -133,13 +136,14 @@ func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 	w.stop = sync.OnceFunc(func() { close(stopping) })
 	server := httptest.NewUnstartedServer(nil)
 	cfg := Config{
-		Store: store, Queue: w.queue, Approvals: w.approvals, Version: "1.2.3", Stopping: stopping,
+		Store: store, Queue: w.queue, Approvals: w.approvals, Confirm: w.confirm, Version: "1.2.3", Stopping: stopping,
 		PublicURL: "https://desk.example.test", MCPURL: "https://desk.example.test/mcp",
 		Logger: slog.New(slog.NewJSONHandler(w.log, nil)),
 	}
 	change(&cfg)
 	h := newHandler(cfg, further...)
 	h.waiting = func(change int) { w.waits <- change }
+	w.handler = h
 	server.Config.Handler = h.mux
 	server.Start()
 	w.url, w.addr = server.URL+Path, server.Listener.Addr().String()
@@ -148,6 +152,16 @@ func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 		server.Close()
 	})
 	return w
+}
+
+// confirmOver keeps questions in a store, under the same key wherever it is.
+func confirmOver(t testing.TB, store *models.Store) *confirm.Service {
+	t.Helper()
+	service, err := confirm.New(store, bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
 }
 
 func (w *world) in(workspace string, fn func(*models.Tx) error) {

@@ -22,6 +22,9 @@ type Tools struct {
 // ErrCannotWithdraw is answered by [Tools.Withdraw].
 var ErrCannotWithdraw = errors.New("a question cannot be withdrawn over MCP, it expires")
 
+// codeRejected is what the SDK says of a message that its transport could not deliver.
+const codeRejected = -32005
+
 // Ask files a question.
 func (d *Tools) Ask(ctx context.Context, key string, q Question) (Confirmation, error) {
 	return d.confirmation(ctx, "request_confirmation", struct {
@@ -72,9 +75,10 @@ func (d *Tools) call(ctx context.Context, tool string, arguments, into any) erro
 	}
 	res, err := d.Session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(encoded)})
 	if err != nil {
-		// A session that is closed stays closed, and what the protocol refuses it refuses again.
+		// A session that is closed stays closed, and what the protocol refuses it refuses again; the SDK
+		// dresses a broken connection as such a refusal, of a code of its own.
 		var protocol *jsonrpc.Error
-		if errors.Is(err, mcp.ErrConnectionClosed) || errors.As(err, &protocol) {
+		if errors.Is(err, mcp.ErrConnectionClosed) || (errors.As(err, &protocol) && protocol.Code != codeRejected) {
 			return fmt.Errorf("%s: %w", tool, err)
 		}
 		return &unreachable{fmt.Errorf("%s: %w", tool, err)}

@@ -23,6 +23,7 @@ type toolDesk struct {
 	called  []string
 	args    []map[string]any
 	answers map[string]*mcp.CallToolResult
+	broken  []int // what becomes of the next calls: a status, -1 for a broken connection, 0 for nothing
 }
 
 func (d *toolDesk) connect(t *testing.T) *mcp.ClientSession {
@@ -40,7 +41,25 @@ func (d *toolDesk) connect(t *testing.T) *mcp.ClientSession {
 			return d.answers[name], nil
 		})
 	}
-	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		broken := d.broken
+		if r.Header.Get("Mcp-Method") != "tools/call" || len(broken) == 0 {
+			broken = []int{0}
+		} else {
+			d.broken = broken[1:]
+		}
+		d.mu.Unlock()
+		switch status := broken[0]; status {
+		case 0:
+			handler.ServeHTTP(w, r)
+		case -1:
+			panic(http.ErrAbortHandler)
+		default:
+			w.WriteHeader(status)
+		}
+	}))
 	t.Cleanup(server.Close)
 	session, err := mcp.NewClient(agent, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL, MaxRetries: -1}, nil)
 	if err != nil {
@@ -60,6 +79,7 @@ func TestTheDesksToolsServeAsWell(t *testing.T) {
 		"get_confirmation":     says(`{"confirmation_id":"conf_1","status":"answered","url":"https://desk.example.test/confirmations/conf_1","expires_at":"2026-10-05T10:00:00Z"}`),
 		"take_confirmation":    says(`{"confirmation_id":"conf_1","input_responses":` + yes + `}`),
 	}}
+	desk.broken = []int{-1, http.StatusBadGateway, 0, http.StatusServiceUnavailable, 0, http.StatusTooManyRequests}
 	other := newVendors(t, asksOnce)
 	confirmer := fast(&client.Tools{Session: desk.connect(t), WorkspaceID: "1000"}, &client.Options{RunID: "run-1"})
 	res, err := other.connect(t, confirmer.NewClient(agent, other.server(), nil)).CallTool(t.Context(), deletion)

@@ -267,7 +267,6 @@ func (s *store) GetRefreshTokenInfo(context.Context, string, string) (string, st
 	return "", "", op.ErrInvalidRefreshToken
 }
 
-
 func (s *store) SetUserinfoFromToken(context.Context, *oidc.UserInfo, string, string, string) error {
 	return errNotOffered
 }

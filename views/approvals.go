@@ -73,6 +73,7 @@ type ApprovalPage struct {
 	// RedeemedBefore is set when the same call was already carried out.
 	RedeemedBefore *ui.Notice
 	Case           *RelatedLink
+	Search         *ApproverSearch // of a request that nobody can decide
 	Notices        []ui.Notice
 	Conflict       *Conflict
 	Changes        *Changes

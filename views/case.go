@@ -29,6 +29,8 @@ type CasePage struct {
 	Handovers []HandoverView
 	// Request leads to the approval request behind the case, if there is one.
 	Request *RelatedLink
+	// Search helps to find an approver; nil on cases that need none.
+	Search *ApproverSearch
 	// Instruction is what the agent was told; nil while nobody decided.
 	Instruction *Instruction
 	Decision    *DecisionForm // nil when there is nothing to decide
@@ -59,6 +61,23 @@ type EarlierDecision struct {
 type RelatedLink struct {
 	Text string
 	URL  templ.SafeURL
+}
+
+// ApproverSearch is what finding an approver for a request needs.
+type ApproverSearch struct {
+	Amount  string // "7,500.00 USD"
+	Holders []LimitHolder
+	Tried   []TriedRule
+}
+
+// LimitHolder is somebody whose limit covers the amount.
+type LimitHolder struct{ Name, Email, Limit string }
+
+// TriedRule is a rule of the matrix that does not help.
+type TriedRule struct {
+	Name string // "Rule 6CA32R, version 1"
+	Text string // "finance lead · EUR 0 to 10,000"
+	Why  ui.Foreign
 }
 
 // HandoverView is one handover in the agent's words.

@@ -14,6 +14,7 @@ type HomePage struct {
 	Notices   []ui.Notice // reports that did not come, approvals about to expire
 	Mine      []CaseRow
 	MineEmpty ui.Empty
+	Next      []CaseRow // free in the person's queues, the first due first
 	// ShowApprovals and ShowHolds are false for people whom neither concerns.
 	ShowApprovals  bool
 	Approvals      []ApprovalRow

@@ -149,7 +149,7 @@ func sampleHome() views.HomePage {
 			{Tone: ui.ToneBad, Heading: "No report has come for 22 min", Text: "apr_…9f2c was used for 1,234.50 EUR on INV-778, and the ERP has not said what it posted.", LinkText: "Open the approval", URL: "/approvals/areq_01k6va0", TestID: "report-overdue"},
 			{Tone: ui.ToneWarn, Heading: "An approval request ends in 5 h", Text: "Without a decision it expires and the write is refused.", LinkText: "Decide it", URL: "/approvals/areq_01k6va2", TestID: "expiring"},
 		},
-		Mine: sampleCases()[:1], ShowApprovals: true, Approvals: sampleApprovals(), ApprovalsURL: "/approvals",
+		Mine: sampleCases()[:1], Next: sampleCases()[1:3], ShowApprovals: true, Approvals: sampleApprovals(), ApprovalsURL: "/approvals",
 		ShowHolds: true, Holds: sampleHolds()[:1], HoldsURL: "/holds",
 		Queues: []views.QueueCount{
 			{Code: "ap", Name: "AP", URL: "/queues/ap", Open: "12", Overdue: "2", Held: "3", Mine: true},
@@ -166,7 +166,7 @@ func sampleHome() views.HomePage {
 func sampleEmptyHome() views.HomePage {
 	p := sampleHome()
 	p.Page.Title, p.Lead = "Your desk", "Monday 5 October 2026. Nothing waits for you."
-	p.Page.Flashes, p.Notices, p.Mine, p.Approvals, p.Holds = nil, nil, nil, nil, nil
+	p.Page.Flashes, p.Notices, p.Mine, p.Next, p.Approvals, p.Holds = nil, nil, nil, nil, nil, nil
 	p.MineEmpty = ui.Empty{Heading: "You have claimed nothing", Text: "A claim keeps a case yours for 30 minutes while you look into it.", LinkText: "Go to Procurement, 4 open", URL: "/queues/procurement"}
 	p.ApprovalsEmpty = ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here with the exact call."}
 	p.HoldsEmpty = ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."}

@@ -223,6 +223,7 @@ const (
 	ByAgent  TimelineKind = "agent"
 	ByPerson TimelineKind = "person"
 	BySystem TimelineKind = "system"
+	ByERP    TimelineKind = "erp"
 )
 
 // TimelineEntry is one thing that happened. Words are what the actor wrote.
@@ -242,6 +243,8 @@ func (k TimelineKind) words() string {
 		return "agent"
 	case BySystem:
 		return "desk"
+	case ByERP:
+		return "ERP"
 	}
 	return "person"
 }

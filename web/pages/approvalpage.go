@@ -72,6 +72,9 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	if page.Status == models.RequestPending || page.Status == models.RequestUnrouted {
 		out.Expires = v.expires(q.ExpiresAt)
 	}
+	if len(page.Tried) > 0 {
+		out.Search = &views.ApproverSearch{Tried: tried(page.Tried)}
+	}
 	for _, b := range page.Binding {
 		out.Binding = append(out.Binding, views.BoundValue{Name: b.Name, Value: ui.Foreign(b.Value), Pointer: ui.Foreign(b.Pointer)})
 	}
@@ -256,7 +259,7 @@ func (v *visit) requestNotices(page approvals.RequestPage) []ui.Notice {
 		if q.UnroutedCaseID != nil {
 			n.LinkText, n.URL = "The case that looks for an approver", caseURL(*q.UnroutedCaseID)
 		}
-		out = append(append(out, n), tried(page.Tried)...)
+		out = append(out, n)
 	}
 	if closed := v.ws.PeriodClosedThrough; open && !closed.IsZero() && !q.PostingDate.IsZero() && !q.PostingDate.After(closed) {
 		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: "The posting period is closed", TestID: "period-closed",
@@ -293,25 +296,18 @@ func (v *visit) requestNotices(page approvals.RequestPage) []ui.Notice {
 	return out
 }
 
-// shownTried bounds how many rules that did not help are listed.
-const shownTried = 12
-
 // tried lists the rules of the matrix and why each did not help.
-func tried(rules []approvals.Tried) []ui.Notice {
-	var out []ui.Notice
-	for i, t := range rules {
-		if i == shownTried {
-			out = append(out, ui.Notice{Tone: ui.ToneNeutral, Text: ui.Foreign(fmt.Sprintf("and %d rules more", len(rules)-shownTried))})
-			break
-		}
-		out = append(out, ui.Notice{Tone: ui.ToneNeutral, Text: ui.Foreign(fmt.Sprintf("%s (%s) does not help: %s.", ruleName(t.RuleID, t.Version), t.Rule, t.Why)), TestID: "tried-rule"})
+func tried(rules []approvals.Tried) []views.TriedRule {
+	out := make([]views.TriedRule, 0, len(rules))
+	for _, t := range rules {
+		out = append(out, views.TriedRule{Name: ruleName(t.RuleID, t.Version), Text: t.Rule, Why: ui.Foreign(t.Why)})
 	}
 	return out
 }
 
-// unroutedNotices are what finding an approver needs: every rule and why it does not help, and who holds
-// the limit for the amount.
-func (v *visit) unroutedNotices(requestID string) ([]ui.Notice, error) {
+// search is what finding an approver needs: every rule and why it does not help, and who holds the
+// limit for the amount. nil once the request is routed.
+func (v *visit) search(requestID string) (*views.ApproverSearch, error) {
 	request, err := v.p.approvals.Page(v.ctx, v.by, requestID)
 	if models.IsCode(err, models.NotFound) || (err == nil && request.Status != models.RequestUnrouted) {
 		return nil, nil
@@ -320,18 +316,11 @@ func (v *visit) unroutedNotices(requestID string) ([]ui.Notice, error) {
 		return nil, err
 	}
 	holders, err := v.limitHolders(request)
-	if err != nil {
-		return nil, err
-	}
-	n := ui.Notice{Tone: ui.ToneInfo, Heading: "Who holds the limit for " + money(request.Request.Amount, request.Request.Currency), Text: ui.Foreign(strings.Join(holders, "; ")), TestID: "candidates"}
-	if len(holders) == 0 {
-		n.Text = "Nobody: no rule gives a person of this workspace so high a limit for this tool, type and currency."
-	}
-	return append(tried(request.Tried), n), nil
+	return &views.ApproverSearch{Amount: money(request.Request.Amount, request.Request.Currency), Holders: holders, Tried: tried(request.Tried)}, err
 }
 
 // limitHolders lists the people whose limit covers a request and who did not ask for it.
-func (v *visit) limitHolders(request approvals.RequestPage) ([]string, error) {
+func (v *visit) limitHolders(request approvals.RequestPage) ([]views.LimitHolder, error) {
 	matrix, err := v.p.approvals.Rules(v.ctx, v.by)
 	if err != nil {
 		return nil, err
@@ -353,7 +342,7 @@ func (v *visit) limitHolders(request approvals.RequestPage) ([]string, error) {
 	asked := func(id string) bool {
 		return slices.ContainsFunc(slices.Concat(request.Asked, request.OnBehalf), func(u models.User) bool { return u.ID == id })
 	}
-	var out []string
+	var out []views.LimitHolder
 	for _, m := range members {
 		if m.User.Kind != models.KindPerson || asked(m.User.ID) {
 			continue
@@ -367,7 +356,7 @@ func (v *visit) limitHolders(request approvals.RequestPage) ([]string, error) {
 			return nil, fmt.Errorf("pages: limit of a rule: %w", err)
 		}
 		if order, err := limit.Cmp(request.Amount.Abs()); err == nil && order >= 0 {
-			out = append(out, fmt.Sprintf("%s (%s), up to %s", m.User.Name, m.User.Email, limit.Format()))
+			out = append(out, views.LimitHolder{Name: m.User.Name, Email: m.User.Email, Limit: limit.Format()})
 		}
 	}
 	return out, nil
@@ -476,9 +465,7 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 		c.Typed = append(c.Typed, ui.Pair("You chose", "Reject"))
 	}
 	c.Typed = append(c.Typed, pairs("Reason", form.typed["reason"])...)
-	for _, e := range inputEntries(inputsOf(form.typed)) {
-		c.Typed = append(c.Typed, e)
-	}
+	c.Typed = append(c.Typed, inputEntries(inputsOf(form.typed))...)
 	return c, nil
 }
 

@@ -230,7 +230,7 @@ func TestTheAPLeadSeesWhoCouldBeNamed(t *testing.T) {
 	}
 	lars := d.signedIn("lars")
 	seen := lars.get("/cases/" + *view.Request.UnroutedCaseID)
-	seen.wants(t, "candidates", "Fiona (fiona@example.com), up to EUR 900,000.00")
+	seen.wants(t, "candidates", "Fiona fiona@example.com up to EUR 900,000.00")
 	if strings.Contains(seen.testID("candidates"), "Felix") {
 		t.Error("somebody without the limit is named")
 	}

@@ -51,11 +51,9 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	}
 	out := v.casePage(around, page, invoice, r, form)
 	if page.RequestID != "" && page.Case.Status != models.CaseResolved {
-		about, err := v.unroutedNotices(page.RequestID)
-		if err != nil {
+		if out.Search, err = v.search(page.RequestID); err != nil {
 			return err
 		}
-		out.Marks = append(out.Marks, about...)
 	}
 	return render(v.c, status, views.Case(out))
 }

@@ -45,6 +45,7 @@ func (v *visit) home() error {
 	}
 	out := views.HomePage{Page: page, Lead: v.homeLead(work, len(waiting)), Mine: v.caseRows(work.Claimed, true),
 		MineEmpty:    v.nothingClaimed(work.Counts),
+		Next:         v.caseRows(work.Next, true),
 		Approvals:    v.approvalRows(waiting[:min(len(waiting), shownHere)]),
 		ApprovalsURL: v.link("/approvals"),
 		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",

@@ -30,7 +30,9 @@ func (d *desk) listen() string {
 		if err := d.app.Shutdown(); err != nil {
 			d.t.Error(err)
 		}
-		<-served
+		if err := <-served; err != nil {
+			d.t.Error(err)
+		}
 	})
 	return "http://" + l.Addr().String()
 }

@@ -91,7 +91,10 @@ func (w words) timeline(events []models.AuditEvent, comments []models.Comment) [
 			entry.Kind = ui.BySystem
 		case slices.Contains(ofTheDesk, e.Action):
 			entry.Kind, entry.Who, entry.Channel = ui.BySystem, "apdesk", ""
-		case e.Channel == models.ChannelAPI, e.Channel == models.ChannelMCP:
+		case e.Channel != models.ChannelAPI && e.Channel != models.ChannelMCP:
+		case e.ActorRoles == string(models.RoleERP):
+			entry.Kind = ui.ByERP
+		default:
 			entry.Kind = ui.ByAgent
 		}
 		out = append(out, entry)

@@ -1,11 +1,9 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,27 +44,8 @@ func swap(t *testing.T, text, old, with string) string {
 // Every answer an agent or an ERP can get over REST, as it goes over the wire.
 func TestREST_on_the_wire(t *testing.T) {
 	w := newWorld(t)
-	ids := map[string]string{}
-	var out strings.Builder
-	say := func(name, method, path, token, body string, headers ...string) answer {
-		t.Helper()
-		for id, value := range ids {
-			path, body = strings.ReplaceAll(path, "{"+id+"}", value), strings.ReplaceAll(body, "{"+id+"}", value)
-		}
-		a := w.call(method, path, token, body, headers...)
-		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, []byte(a.body), "", "  "); err != nil {
-			t.Fatalf("%s: %d %s", name, a.status, a.body)
-		}
-		fmt.Fprintf(&out, "## %s\n%s %s\n%d\n", name, method, path, a.status)
-		for _, h := range []string{"WWW-Authenticate", "Retry-After", "Allow"} {
-			if v := a.header.Get(h); v != "" {
-				fmt.Fprintf(&out, "%s: %s\n", h, v)
-			}
-		}
-		fmt.Fprintf(&out, "%s\n\n", pretty.String())
-		return a
-	}
+	talk := w.talk()
+	ids, say := talk.ids, talk.say
 
 	say("the ten outcomes", "GET", "/api/v1/outcomes", "", "")
 	say("workspaces", "GET", "/api/v1/workspaces", "both", "")
@@ -170,22 +149,7 @@ func TestREST_on_the_wire(t *testing.T) {
 	say("the trail", "GET", "/api/v1/audit?case_id={case}&sort=at&limit=2", "fiona", "")
 	say("the trail is not for agents", "GET", "/api/v1/audit", "both", "", "X-Workspace-Id", "1000")
 
-	golden(t, "testdata/rest.golden", masked(out.String()))
-}
-
-var anID = regexp.MustCompile(`\b(case|areq|apr|hold|evt|usr|rule|req)_[0-9a-z]{26,}`)
-
-// masked numbers the ids of each kind in the order in which they come.
-func masked(text string) string {
-	known, count := map[string]string{}, map[string]int{}
-	return anID.ReplaceAllStringFunc(text, func(id string) string {
-		if known[id] == "" {
-			kind, _, _ := strings.Cut(id, "_")
-			count[kind]++
-			known[id] = fmt.Sprintf("%s_%d", kind, count[kind])
-		}
-		return known[id]
-	})
+	talk.golden("testdata/rest.golden")
 }
 
 func TestOutcomes_have_the_published_shape(t *testing.T) {

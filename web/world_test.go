@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -244,4 +246,53 @@ func (w *world) call(method, path, token, body string, headers ...string) answer
 		w.t.Fatal(err)
 	}
 	return answer{res.StatusCode, res.Header, string(text)}
+}
+
+// talk is a conversation over REST, written down as it goes over the wire.
+type talk struct {
+	w   *world
+	ids map[string]string // what {name} stands for in paths and bodies
+	out strings.Builder
+}
+
+func (w *world) talk() *talk { return &talk{w: w, ids: map[string]string{}} }
+
+func (k *talk) say(name, method, path, token, body string, headers ...string) answer {
+	k.w.t.Helper()
+	for id, value := range k.ids {
+		path, body = strings.ReplaceAll(path, "{"+id+"}", value), strings.ReplaceAll(body, "{"+id+"}", value)
+	}
+	a := k.w.call(method, path, token, body, headers...)
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, []byte(a.body), "", "  "); err != nil {
+		k.w.t.Fatalf("%s: %d %s", name, a.status, a.body)
+	}
+	fmt.Fprintf(&k.out, "## %s\n%s %s\n%d\n", name, method, path, a.status)
+	for _, h := range []string{"WWW-Authenticate", "Retry-After", "Allow"} {
+		if v := a.header.Get(h); v != "" {
+			fmt.Fprintf(&k.out, "%s: %s\n", h, v)
+		}
+	}
+	fmt.Fprintf(&k.out, "%s\n\n", pretty.String())
+	return a
+}
+
+func (k *talk) golden(path string) {
+	k.w.t.Helper()
+	golden(k.w.t, path, masked(k.out.String()))
+}
+
+var anID = regexp.MustCompile(`\b(case|areq|apr|conf|hold|evt|usr|rule|req)_[0-9a-z]{26,}`)
+
+// masked numbers the ids of each kind in the order in which they come.
+func masked(text string) string {
+	known, count := map[string]string{}, map[string]int{}
+	return anID.ReplaceAllStringFunc(text, func(id string) string {
+		if known[id] == "" {
+			kind, _, _ := strings.Cut(id, "_")
+			count[kind]++
+			known[id] = fmt.Sprintf("%s_%d", kind, count[kind])
+		}
+		return known[id]
+	})
 }

@@ -21,18 +21,25 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	waits    *prometheus.GaugeVec
+	calls    *prometheus.CounterVec
+	took     *prometheus.HistogramVec
 }
 
 func newMetrics(store *models.Store) *metrics {
+	buckets := []float64{.001, .005, .025, .1, .5, 2.5, 10, 60}
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apdesk_http_requests_total", Help: "Answered requests."},
 			[]string{"server", "method", "route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apdesk_http_request_seconds", Help: "Time to answer a request, waits included.",
-			Buckets: []float64{.001, .005, .025, .1, .5, 2.5, 10, 60}}, []string{"server", "method", "route"}),
+			Buckets: buckets}, []string{"server", "method", "route"}),
 		waits: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apdesk_waits", Help: "Reads that wait for a decision right now."}, []string{"channel"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apdesk_tool_calls_total", Help: "Calls of MCP tools by how they ended: ok, input_required, or a code."},
+			[]string{"tool", "outcome"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apdesk_tool_call_seconds", Help: "Time to answer a call of an MCP tool, waits included.",
+			Buckets: buckets}, []string{"tool", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.waits, jobGauge{store},
+	m.registry.MustRegister(m.requests, m.seconds, m.waits, m.calls, m.took, jobGauge{store},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -40,6 +47,13 @@ func newMetrics(store *models.Store) *metrics {
 func (m *metrics) observe(server, method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(server, method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(server, method, route).Observe(took.Seconds())
+}
+
+// toolCalled counts one call of an MCP tool. The outcomes are the published codes and a few words, so the
+// series stay few.
+func (m *metrics) toolCalled(tool, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(tool, outcome).Inc()
+	m.took.WithLabelValues(tool, outcome).Observe(took.Seconds())
 }
 
 // waiting counts waits of a channel as they begin and end.

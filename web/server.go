@@ -54,7 +54,7 @@ type Config struct {
 	OAuth *oauth.Verifier // of an identity provider's access tokens; nil: only the desk's own tokens
 
 	SecretKey []byte // 32 bytes or more; the same on every replica
-	RateLimit int    // calls a second per user, with bursts of five times as many; 0 is off
+	RateLimit int    // calls a second per user, and on MCP per address, with bursts of five times as many; 0 is off
 	Version   string
 	Logger    *slog.Logger
 }
@@ -91,6 +91,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Logger, listening: make(chan struct{}), strictTransport: strings.HasPrefix(strings.ToLower(cfg.PublicURL), "https://")}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(cfg.Store)
+	perPerson := newLimiter(cfg.RateLimit, cfg.Store.Now).take // over REST and MCP together
 
 	identify, issuers, scopes := auth.Identify(cfg.Store.IdentityByToken), []string(nil), []models.Scope(nil)
 	if cfg.OAuth != nil {
@@ -110,7 +111,7 @@ func New(cfg Config) (*Server, error) {
 	s.app.All("/mcp", s.misdirected)
 	api.New(api.Config{
 		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, PublicURL: cfg.PublicURL, Version: cfg.Version,
-		Context: s.ctx, Limit: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Waiting: s.metrics.waiting("api"), Identify: identify, Logger: cfg.Logger,
+		Context: s.ctx, Limit: perPerson, Waiting: s.metrics.waiting("api"), Identify: identify, Logger: cfg.Logger,
 	}).Mount(s.app)
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Auth: sessions, PublicURL: cfg.PublicURL, Logger: cfg.Logger, Context: s.ctx,
@@ -119,7 +120,8 @@ func New(cfg Config) (*Server, error) {
 
 	s.mcp = &http.Server{
 		Handler: s.metrics.counting(mcpserver.New(mcpserver.Config{
-			Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, PublicURL: cfg.PublicURL, MCPURL: cfg.MCPURL, Version: cfg.Version,
+			Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, PublicURL: cfg.PublicURL, MCPURL: cfg.MCPURL, Version: cfg.Version,
+			LimitPerson: perPerson, LimitAddress: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Observe: s.metrics.toolCalled, Waiting: s.metrics.waiting("mcp"),
 			Identify: identify, AuthorizationServers: issuers, OAuthScopes: scopes, Stopping: s.ctx.Done(), Logger: cfg.Logger,
 		})),
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,

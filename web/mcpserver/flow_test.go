@@ -195,7 +195,7 @@ func TestTheCallerSeesTheToolsItMayCall(t *testing.T) {
 		"erp": {"list_workspaces", "redeem_approval", "report_write"},
 		// A scope without the role, and the other way round.
 		"reader": {"get_case", "list_workspaces"},
-		"admin":  {"get_approval", "get_case", "list_workspaces"},
+		"admin":  {"get_approval", "get_case", "get_confirmation", "list_workspaces"},
 	} {
 		list, err := w.dial(token, "").ListTools(t.Context(), nil)
 		if err != nil {
@@ -237,9 +237,9 @@ func TestAHiddenToolAnswersWhyItIsHidden(t *testing.T) {
 
 func TestToolsAreDescribedHonestly(t *testing.T) {
 	w := newWorld(t)
-	reads := []string{"list_workspaces", "get_case", "get_approval"}
+	reads := []string{"list_workspaces", "get_case", "get_approval", "get_confirmation"}
 	undoes := []string{"withdraw_case", "withdraw_request", "revoke_approval", "cancel_hold"}
-	for _, token := range []string{"agent", "erp"} {
+	for _, token := range []string{"everything", "erp"} {
 		list, err := w.dial(token, "").ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

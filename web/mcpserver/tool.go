@@ -72,15 +72,16 @@ func (t *tool) published() *mcp.Tool {
 }
 
 var outputLeaves = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[models.Time]():            {Types: []string{"string", "null"}, Format: "date-time"},
-	reflect.TypeFor[models.Date]():            {Types: []string{"string", "null"}, Format: "date"},
-	reflect.TypeFor[json.RawMessage]():        {Type: "object"},
-	reflect.TypeFor[models.CaseStatus]():      oneOf(models.CaseStatuses()),
-	reflect.TypeFor[models.Queue]():           oneOf(models.Queues()),
-	reflect.TypeFor[models.RequestStatus]():   oneOf(models.RequestStatuses()),
-	reflect.TypeFor[models.HoldStatus]():      oneOf([]models.HoldStatus{models.HoldWaiting, models.HoldReleased, models.HoldEscalated, models.HoldCancelled}),
-	reflect.TypeFor[models.InstructionKind](): oneOf([]models.InstructionKind{models.InstructResume, models.InstructRetryWith, models.InstructWait, models.InstructStop}),
-	reflect.TypeFor[approvals.ReportStatus](): oneOf([]approvals.ReportStatus{approvals.ReportPosted, approvals.ReportFailed}),
+	reflect.TypeFor[models.Time]():               {Types: []string{"string", "null"}, Format: "date-time"},
+	reflect.TypeFor[models.Date]():               {Types: []string{"string", "null"}, Format: "date"},
+	reflect.TypeFor[json.RawMessage]():           {Type: "object"},
+	reflect.TypeFor[models.CaseStatus]():         oneOf(models.CaseStatuses()),
+	reflect.TypeFor[models.Queue]():              oneOf(models.Queues()),
+	reflect.TypeFor[models.RequestStatus]():      oneOf(models.RequestStatuses()),
+	reflect.TypeFor[models.ConfirmationStatus](): oneOf(models.ConfirmationStatuses()),
+	reflect.TypeFor[models.HoldStatus]():         oneOf([]models.HoldStatus{models.HoldWaiting, models.HoldReleased, models.HoldEscalated, models.HoldCancelled}),
+	reflect.TypeFor[models.InstructionKind]():    oneOf([]models.InstructionKind{models.InstructResume, models.InstructRetryWith, models.InstructWait, models.InstructStop}),
+	reflect.TypeFor[approvals.ReportStatus]():    oneOf([]approvals.ReportStatus{approvals.ReportPosted, approvals.ReportFailed}),
 }
 
 func oneOf[T ~string](values []T) *jsonschema.Schema {

@@ -3,18 +3,19 @@ package mcpserver
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/apdesk/apdesk/web/wire"
 )
 
 // allTools lists every tool the endpoint has.
 func (h *handler) allTools() []*tool {
-	return append([]*tool{
+	return slices.Concat([]*tool{
 		h.listWorkspaces(),
 		h.routeToPerson(), h.stopAndEscalate(), h.getCase(),
 		h.requestApproval(), h.getApproval(), h.redeemApproval(), h.reportWrite(),
 		h.holdAndRecheck(), h.listDueRechecks(), h.reportRecheck(),
-	}, h.undoTools()...)
+	}, h.confirmationTools(), h.undoTools())
 }
 
 // workspaceAnswer is one workspace the caller reaches.

@@ -84,6 +84,11 @@ func newWorld(t testing.TB) *world { return newWorldWith(t, func(*Config) {}) }
 func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 	t.Helper()
 	store, clock := modelstest.SQLite(t)
+	return newWorldOn(t, store, clock, change, further...)
+}
+
+func newWorldOn(t testing.TB, store *models.Store, clock *modelstest.Clock, change func(*Config), further ...*tool) *world {
+	t.Helper()
 	w := &world{t: t, store: store, clock: clock, tokens: map[string]string{}, log: &lines{}, waits: make(chan int, 100)}
 	w.queue, w.approvals, w.confirm = queue.New(store), approvals.New(store), confirmOver(t, store)
 	w.connect()
@@ -132,11 +137,17 @@ func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 		return err
 	})
 
+	w.serve(change, further...)
+	return w
+}
+
+// serve opens an endpoint on a socket of its own.
+func (w *world) serve(change func(*Config), further ...*tool) {
 	stopping := make(chan struct{})
 	w.stop = sync.OnceFunc(func() { close(stopping) })
 	server := httptest.NewUnstartedServer(nil)
 	cfg := Config{
-		Store: store, Queue: w.queue, Approvals: w.approvals, Confirm: w.confirm, Version: "1.2.3", Stopping: stopping,
+		Store: w.store, Queue: w.queue, Approvals: w.approvals, Confirm: w.confirm, Version: "1.2.3", Stopping: stopping,
 		PublicURL: "https://desk.example.test", MCPURL: "https://desk.example.test/mcp",
 		Logger: slog.New(slog.NewJSONHandler(w.log, nil)),
 	}
@@ -147,11 +158,21 @@ func newWorldWith(t testing.TB, change func(*Config), further ...*tool) *world {
 	server.Config.Handler = h.mux
 	server.Start()
 	w.url, w.addr = server.URL+Path, server.Listener.Addr().String()
-	t.Cleanup(func() {
-		w.stop()
+	stop := w.stop
+	w.t.Cleanup(func() {
+		stop()
 		server.Close()
 	})
-	return w
+}
+
+// another is a second endpoint over a store of its own on the same database, as another replica has it, or
+// the same one after a restart.
+func (w *world) another(store *models.Store) *world {
+	other := &world{t: w.t, store: store, clock: w.clock, tokens: w.tokens, log: &lines{}, waits: make(chan int, 100),
+		queue: queue.New(store), approvals: approvals.New(store), confirm: confirmOver(w.t, store)}
+	other.connect()
+	other.serve(func(*Config) {})
+	return other
 }
 
 // confirmOver keeps questions in a store, under the same key wherever it is.
@@ -373,11 +394,13 @@ func transcript(res *http.Response, body string) string {
 	return b.String()
 }
 
-var freshID = regexp.MustCompile(`\b(case|areq|apr|hold|req)_[0-9a-z]{26,}`)
+var freshID = regexp.MustCompile(`\b(case|areq|apr|hold|req|conf)_[0-9a-z]{26,}`)
+
+var freshState = regexp.MustCompile(`\bv1\.[0-9A-Za-z_-]+`)
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	got = freshID.ReplaceAllString(got, "${1}_FRESH")
+	got = freshState.ReplaceAllString(freshID.ReplaceAllString(got, "${1}_FRESH"), "v1.STATE")
 	path := filepath.Join("testdata", name+".txt")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

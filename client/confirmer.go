@@ -49,8 +49,8 @@ var (
 type Options struct {
 	// RunID tells people which run of the agent asks.
 	RunID string
-	// Invoice is what the calls are about, in the form of a handover's invoice: at least id, amount and
-	// currency. Anything that marshals to a JSON object.
+	// Invoice is what the calls are about: anything that marshals to a JSON object with the fields of a
+	// handover's invoice, of which only id is needed.
 	Invoice any
 	// ExpiresIn is how long people have to answer, in whole seconds; the desk's own hour when 0. A
 	// context's deadline shortens it.

@@ -453,8 +453,8 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (List
 			rows = rows[:f.Limit]
 			list.NextCursor = cursorOf(rows[len(rows)-1])
 		}
-		list.Items, err = itemsOf(rows, tx.Now)
-		return err
+		list.Items = itemsOf(rows, tx.Now)
+		return nil
 	})
 	return list, err
 }
@@ -545,18 +545,31 @@ func readCursor(cursor string) (created models.Time, id string, err error) {
 	return created, id, nil
 }
 
-func itemsOf(rows []models.Confirmation, now models.Time) ([]ListItem, error) {
+func itemsOf(rows []models.Confirmation, now models.Time) []ListItem {
 	items := make([]ListItem, len(rows))
 	for i, c := range rows {
-		questions, err := questionsOf(c)
-		if err != nil {
-			return nil, err
-		}
 		items[i] = ListItem{ConfirmationID: c.ID, Status: statusAt(c, now), Mode: c.Mode, ServerName: c.ServerName, ServerURL: c.ServerURL, Registered: c.Registered,
-			Tool: c.Tool, Message: maskIDs(questions[0].Message), InvoiceID: c.InvoiceID, RunID: c.RunID, Agent: c.AskerName, Role: c.Role, Action: c.Action,
+			Tool: c.Tool, Message: maskIDs(firstMessage(c)), InvoiceID: c.InvoiceID, RunID: c.RunID, Agent: c.AskerName, Role: c.Role, Action: c.Action,
 			AnsweredBy: c.AnsweredByName, AnsweredAt: c.AnsweredAt, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt}
 	}
-	return items, nil
+	return items
+}
+
+// firstMessage is the first question's message, without reading all the forms.
+func firstMessage(c models.Confirmation) string {
+	requests, ok := members(json.RawMessage(c.InputRequests))
+	if !ok || len(requests) == 0 {
+		return ""
+	}
+	var first struct {
+		Params struct {
+			Message string `json:"message"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(requests[0].value, &first); err != nil {
+		return ""
+	}
+	return first.Params.Message
 }
 
 // maxWaiting bounds what WaitingFor looks through; what lapses first comes first.
@@ -592,8 +605,8 @@ func (s *Service) WaitingFor(ctx context.Context, by models.Principal) ([]ListIt
 				mine = append(mine, c)
 			}
 		}
-		items, err = itemsOf(mine, tx.Now)
-		return err
+		items = itemsOf(mine, tx.Now)
+		return nil
 	})
 	return items, err
 }

@@ -30,7 +30,7 @@ func secretField(questions []Question) (key, field, what string, found bool) {
 			if !f.takesSecrets() {
 				continue
 			}
-			for _, word := range []string{namesSecret(f.Name), namesSecret(f.Title), describesSecret(f.Description), asked} {
+			for _, word := range []string{namesSecret(f.Name, f.Kind), namesSecret(f.Title, f.Kind), describesSecret(f.Description), asked} {
 				if word != "" {
 					return q.Key, f.Name, word, true
 				}
@@ -54,8 +54,8 @@ func refuseSecrets(questions []Question) error {
 var plainSecrets = words(`password passwords passwd pwd passphrase passphrases passcode passcodes passwort passworter kennwort kennworter losungswort
 	contrasena contrasenas senha geheimzahl geheimnummer zugangsdaten zugangscode
 	secret secrets credential credentials apikey apikeys privatekey secretkey accesskey accesstoken authtoken bearertoken refreshtoken jwt
-	pin pins pincode cvv cvv2 cvc cvc2 csc otp totp mtan itan pushtan chiptan phototan kartenprufnummer prufnummer
-	cardnumber creditcard debitcard kreditkarte kreditkartennummer kartennummer iban ibans kontonummer bankverbindung
+	pin pins pincode cvv cvv2 cvc cvc2 otp totp mtan itan pushtan chiptan phototan kartenprufnummer
+	cardnumber creditcard debitcard kreditkarte kreditkartennummer kartennummer iban ibans bankverbindung
 	mnemonic seedphrase`)
 
 // insideWords are long enough to name a secret also as part of a longer word, such as newpassword2.
@@ -64,7 +64,7 @@ var insideWords = words(`password passwort passphrase passcode kennwort apikey p
 
 // secretPhrases are words that name a secret only side by side.
 var secretPhrases = phrases(`api key,api keys,secret key,secret keys,private key,private keys,access key,access keys,encryption key,decryption key,signing key,
-	ssh key,pgp key,gpg key,hmac key,master key,auth key,authentication key,authorization key,shared key,account key,webhook key,license key,licence key,recovery key,
+	ssh key,pgp key,gpg key,hmac key,master key,auth key,authentication key,authorization key,shared key,webhook key,license key,licence key,recovery key,
 	access token,auth token,bearer token,refresh token,session token,api token,id token,session cookie,
 	security code,verification code,one time code,onetime code,one time password,access code,login code,authentication code,sms code,backup code,recovery code,
 	unlock code,reset code,security answer,secret answer,mother s maiden name,mothers maiden name,seed phrase,recovery phrase,
@@ -72,7 +72,7 @@ var secretPhrases = phrases(`api key,api keys,secret key,secret keys,private key
 	bank account number,bank details,account details of the bank,mot de passe,code secret,code pin,clave de acceso,mobile tan,sms tan`)
 
 // aloneSecrets name a secret only when they are all that a label says.
-var aloneSecrets = words(`key keys token tokens card tan pan schlussel jeton clave`)
+var aloneSecrets = words(`key keys token tokens bearer card tan pan schlussel jeton clave`)
 
 // harmlessAfter are words after which the word before is only what is spoken about.
 var harmlessAfter = words(`policy policies expiry expires expiration expired age lifetime validity rotation rotated reset resets type types kind name names label
@@ -89,7 +89,7 @@ var harmlessBefore = words(`max maximum min minimum total remaining prompt compl
 var aloneFillers = words(`the a an your my please enter provide paste new current old here in value field`)
 
 // asking are words that ask for what follows them.
-var asking = words(`enter type provide paste supply input insert give send share submit fill write put tell reveal disclose key authenticate eingeben gib geben`)
+var asking = words(`enter type provide paste supply input insert give send share submit fill write put tell reveal disclose authenticate eingeben gib geben`)
 
 // notAskedFor are words between an asking one and the secret that make something else the thing asked
 // for.
@@ -235,7 +235,7 @@ func harmless(list []string, s span) bool {
 }
 
 // namesSecret says which secret a name or title stands for; empty for none.
-func namesSecret(label string) string {
+func namesSecret(label string, kind Kind) string {
 	list := tokens(label)
 	if found := secretsIn(list); len(found) > 0 {
 		return found[0].what
@@ -244,6 +244,10 @@ func namesSecret(label string) string {
 	rest := slices.DeleteFunc(slices.Clone(list), func(w string) bool { return aloneFillers[w] })
 	if len(rest) == 1 && aloneSecrets[rest[0]] {
 		return rest[0]
+	}
+	// Whatever token it is: the text of one is a credential, the number of some is a quantity.
+	if n := len(list); kind == KindText && n > 1 && list[n-1] == "token" && !harmlessBefore[list[n-2]] {
+		return list[n-2] + " token"
 	}
 	return ""
 }

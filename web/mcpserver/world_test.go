@@ -29,6 +29,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// TestMain ends what the tests started.
+func TestMain(m *testing.M) { modelstest.Main(m) }
+
 // world is a desk of two companies with an endpoint on a real socket.
 type world struct {
 	t         testing.TB

@@ -56,12 +56,12 @@ const minRepeated = 6
 // learn remembers the values of private members.
 func (h *hider) learn(v any) {
 	switch v := v.(type) {
-	case map[string]any:
-		for name, value := range v {
-			if isPrivate(name) {
-				h.keep(value)
+	case object:
+		for _, m := range v {
+			if isPrivate(m.name) {
+				h.keep(m.value)
 			}
-			h.learn(value)
+			h.learn(m.value)
 		}
 	case []any:
 		for _, value := range v {
@@ -76,9 +76,9 @@ func (h *hider) keep(v any) {
 		if len(v) >= minRepeated && v != Hidden {
 			h.values = append(h.values, v)
 		}
-	case map[string]any:
-		for _, value := range v {
-			h.keep(value)
+	case object:
+		for _, m := range v {
+			h.keep(m.value)
 		}
 	case []any:
 		for _, value := range v {
@@ -98,18 +98,22 @@ func (h *hider) value(v any) any {
 	switch v := v.(type) {
 	case string:
 		return h.text(v)
-	case map[string]any:
-		for name, value := range v {
-			if isPrivate(name) && value != nil {
-				v[name] = Hidden
+	case object:
+		for i, m := range v {
+			if isPrivate(m.name) && m.value != nil {
+				v[i].value = Hidden
 			} else {
-				v[name] = h.value(value)
+				v[i].value = h.value(m.value)
 			}
 		}
 		h.columns(v)
 		// A record given as name and value pairs.
-		if name, ok := v["name"].(string); ok && isPrivate(name) && v["value"] != nil {
-			v["value"] = Hidden
+		if name, ok := v.get("name").(string); ok && isPrivate(name) {
+			for i, m := range v {
+				if m.name == "value" && m.value != nil {
+					v[i].value = Hidden
+				}
+			}
 		}
 		return v
 	case []any:
@@ -122,9 +126,9 @@ func (h *hider) value(v any) any {
 }
 
 // columns hides the cells of a table under private column names.
-func (h *hider) columns(table map[string]any) {
-	names, ok := table["columns"].([]any)
-	rows, rowsOK := table["rows"].([]any)
+func (h *hider) columns(table object) {
+	names, ok := table.get("columns").([]any)
+	rows, rowsOK := table.get("rows").([]any)
 	if !ok || !rowsOK {
 		return
 	}
@@ -141,14 +145,91 @@ func (h *hider) columns(table map[string]any) {
 	}
 }
 
+// object is a JSON object whose members keep their order, which is part of how its author wanted it
+// read.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+func (o object) get(name string) any {
+	for _, m := range o {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// decodeAny reads JSON with the order of members and the digits of numbers as they are.
 func decodeAny(raw json.RawMessage) (any, bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, false
+	v, err := decodeNext(d)
+	return v, err == nil
+}
+
+func decodeNext(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
 	}
-	return v, true
+	switch token {
+	case json.Delim('{'):
+		o := object{}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			value, err := decodeNext(d)
+			if err != nil {
+				return nil, err
+			}
+			text, _ := name.(string) // the decoder refuses any other name
+			o = append(o, member{text, value})
+		}
+		_, err := d.Token()
+		return o, err
+	case json.Delim('['):
+		items := []any{}
+		for d.More() {
+			value, err := decodeNext(d)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, value)
+		}
+		_, err := d.Token()
+		return items, err
+	}
+	return token, nil
 }
 
 func (h *hider) learnRaw(raw json.RawMessage) {

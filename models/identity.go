@@ -435,7 +435,7 @@ func (s *Store) IdentityBySession(ctx context.Context, secret string) (Identity,
 		if err := tx.DB.Where("id = ?", HashSecret(secret)).Take(&session).Error; err != nil {
 			return err
 		}
-		if !tx.Now.Before(session.ExpiresAt.Time) || tx.Now.Sub(session.LastSeenAt.Time) > SessionIdle {
+		if !session.aliveAt(tx.Now) {
 			return ErrNoRow
 		}
 		id.Session = &session
@@ -473,4 +473,23 @@ func (s *Store) SelectWorkspace(ctx context.Context, id Identity, workspaceID st
 	return s.InTx(ctx, Principal{}, func(tx *Tx) error {
 		return tx.DB.Model(&Session{}).Where("id = ?", id.Session.ID).Update("workspace_id", workspaceID).Error
 	})
+}
+
+// SessionAlive says whether a session goes on. Asking is no activity of its person.
+func (s *Store) SessionAlive(ctx context.Context, sessionID string) (bool, error) {
+	alive := false
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		var session Session
+		err := tx.DB.Where("id = ?", sessionID).Take(&session).Error
+		if errors.Is(err, ErrNoRow) {
+			return nil
+		}
+		alive = session.aliveAt(tx.Now)
+		return err
+	})
+	return alive, err
+}
+
+func (s Session) aliveAt(now Time) bool {
+	return now.Before(s.ExpiresAt.Time) && now.Sub(s.LastSeenAt.Time) <= SessionIdle
 }

@@ -88,3 +88,15 @@ func (p Principal) NeedPerson() error {
 	return E(InsufficientPermission, "Only a person signed in to the desk's pages can decide this; no token of any scope can.",
 		map[string]any{"permission": "signed_in_person"})
 }
+
+// needEditor lets a signed-in person with one of the roles change settings, and the operator at the
+// command line.
+func (p Principal) needEditor(roles ...Role) error {
+	if p.Channel == ChannelSystem {
+		return nil
+	}
+	if err := p.NeedPerson(); err != nil {
+		return err
+	}
+	return p.NeedRole(roles...)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -619,5 +620,36 @@ func TestWhatTheCommandsRefuse(t *testing.T) {
 		return tx.CreateWorkspace(models.Workspace{ID: "1000", Name: "Again", TimeZone: "UTC", Currency: "EUR"})
 	}); !models.IsCode(err, models.Conflict) {
 		t.Errorf("a workspace was created twice: %v", err)
+	}
+}
+
+func TestSettingsAreChangedOnlyByTheRolesThatMay(t *testing.T) {
+	t.Parallel()
+	store, _ := modelstest.SQLite(t)
+	company(t, store)
+	day, err := models.ParseDate("2026-12-24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		do  func(tx *models.Tx) error
+		may []models.Role
+	}{
+		"period":        {func(tx *models.Tx) error { return tx.MovePeriod(day, models.Date{}) }, []models.Role{models.RoleFinanceLead}},
+		"holiday":       {func(tx *models.Tx) error { return tx.AddHolidays(day) }, []models.Role{models.RoleAdmin, models.RoleAPLead}},
+		"holiday taken": {func(tx *models.Tx) error { return tx.RemoveHoliday(day) }, []models.Role{models.RoleAdmin, models.RoleAPLead}},
+		"binding":       {func(tx *models.Tx) error { return tx.SetBinding("pay", models.Binding{Amount: "/a"}) }, []models.Role{models.RoleAdmin}},
+	} {
+		for _, role := range models.Roles() {
+			by := models.Principal{UserID: "usr_x", UserName: "X", Kind: models.KindPerson, WorkspaceID: "1000", Roles: []models.Role{role}, Channel: models.ChannelWeb}
+			err := store.InTx(t.Context(), by, c.do)
+			if may := slices.Contains(c.may, role); may != (err == nil) || (!may && !models.IsCode(err, models.InsufficientPermission)) {
+				t.Errorf("%s by %s: %v", name, role, err)
+			}
+			by.Channel, by.Scopes = models.ChannelAPI, []models.Scope{models.ScopeAll}
+			if err := store.InTx(t.Context(), by, c.do); !models.IsCode(err, models.InsufficientPermission) {
+				t.Errorf("%s by a token of %s: %v", name, role, err)
+			}
+		}
 	}
 }

@@ -190,6 +190,9 @@ func (tx *Tx) CreateWorkspace(w Workspace) error {
 // leads may do it on the pages, operators at the command line. Redeems and requests from then on see
 // the new date.
 func (tx *Tx) MovePeriod(through Date, reopenedUntil Date) error {
+	if err := tx.By.needEditor(RoleFinanceLead); err != nil {
+		return err
+	}
 	if _, err := tx.LockRules(); err != nil {
 		return err
 	}
@@ -206,8 +209,11 @@ func (tx *Tx) MovePeriod(through Date, reopenedUntil Date) error {
 		map[string]any{"before": w.PeriodClosedThrough, "after": through, "reopened_until": reopenedUntil})
 }
 
-// AddHolidays adds days on which nobody works.
+// AddHolidays adds days on which nobody works. Admins and AP leads may.
 func (tx *Tx) AddHolidays(days ...Date) error {
+	if err := tx.By.needEditor(RoleAdmin, RoleAPLead); err != nil {
+		return err
+	}
 	for _, d := range days {
 		if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&holiday{WorkspaceID: tx.By.WorkspaceID, Day: d}).Error; err != nil {
 			return err
@@ -216,16 +222,22 @@ func (tx *Tx) AddHolidays(days ...Date) error {
 	return tx.Audit("holidays.added", Ref{Subject: tx.By.WorkspaceID}, map[string]any{"days": days})
 }
 
-// RemoveHoliday takes a holiday back.
+// RemoveHoliday takes a holiday back. Admins and AP leads may.
 func (tx *Tx) RemoveHoliday(day Date) error {
+	if err := tx.By.needEditor(RoleAdmin, RoleAPLead); err != nil {
+		return err
+	}
 	if err := tx.DB.Where("workspace_id = ? AND day = ?", tx.By.WorkspaceID, day).Delete(&holiday{}).Error; err != nil {
 		return err
 	}
 	return tx.Audit("holiday.removed", Ref{Subject: tx.By.WorkspaceID}, map[string]any{"day": day})
 }
 
-// SetBinding states where a write tool's compared values stand.
+// SetBinding states where a write tool's compared values stand. Admins may.
 func (tx *Tx) SetBinding(tool string, b Binding) error {
+	if err := tx.By.needEditor(RoleAdmin); err != nil {
+		return err
+	}
 	if tool == "" {
 		return errors.New("models: a binding needs a tool")
 	}

@@ -123,6 +123,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 			e.Table = append(e.Table, row)
 			withheld = withheld || hidden
 		}
+		alignColumns(e.Table)
 	case views.EvidenceNote:
 		e.Note = ui.Foreign(b.Text)
 	case views.EvidenceLink:
@@ -160,6 +161,25 @@ func (r reader) row(columns []string, cells []json.RawMessage) (row []views.Cell
 		row = append(row, cell)
 	}
 	return row, withheld
+}
+
+// alignColumns sets a column flush right as a whole or not at all: all of it when it holds figures and
+// nothing but numbers.
+func alignColumns(rows [][]views.Cell) {
+	if len(rows) == 0 {
+		return
+	}
+	for col := range rows[0] {
+		figures, others := false, false
+		for _, row := range rows {
+			cell := row[col]
+			figures = figures || cell.Number
+			others = others || !cell.Number && cell.Value.Kind != ui.KindNone && models.ParseDecimal(string(cell.Value.Text)) != nil
+		}
+		for _, row := range rows {
+			row[col].Number = figures && !others
+		}
+	}
 }
 
 // isFigure says whether a text is a decimal with a point; digits alone may be a number of something.

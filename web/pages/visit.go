@@ -209,15 +209,7 @@ func (v *visit) stillSignedIn() func(context.Context) bool {
 	}
 	store, id := v.p.store, v.id.Session.ID
 	return func(ctx context.Context) bool {
-		alive := false
-		err := store.View(ctx, models.Principal{}, func(tx *models.Tx) error {
-			var s models.Session
-			if err := tx.DB.Where("id = ?", id).Take(&s).Error; err != nil {
-				return err
-			}
-			alive = tx.Now.Before(s.ExpiresAt.Time) && tx.Now.Sub(s.LastSeenAt.Time) <= models.SessionIdle
-			return nil
-		})
+		alive, err := store.SessionAlive(ctx, id)
 		return err == nil && alive
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -47,6 +48,7 @@ type world struct {
 	log       *lines
 	tokens    map[string]string // by the name of the token
 	waits     chan int          // +1 when a long poll begins, -1 when it ends
+	open      atomic.Int64      // connections
 }
 
 // lines is a log that can be read while it is written.
@@ -159,6 +161,14 @@ func (w *world) serve(change func(*Config), further ...*tool) {
 	h.waiting = func(change int) { w.waits <- change }
 	w.handler = h
 	server.Config.Handler = h.mux
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			w.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			w.open.Add(-1)
+		}
+	}
 	server.Start()
 	w.url, w.addr = server.URL+Path, server.Listener.Addr().String()
 	stop := w.stop
@@ -330,6 +340,22 @@ func callTool(token, tool, args string) ask {
 // send writes the request to the socket byte by byte as given and reads the answer.
 func (w *world) send(a ask) (*http.Response, string) {
 	w.t.Helper()
+	conn := w.begin(a)
+	defer func() { _ = conn.Close() }()
+	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: a.method})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// begin writes the request to a socket of its own and reads nothing.
+func (w *world) begin(a ask) net.Conn {
+	w.t.Helper()
 	if a.method == "" {
 		a.method = http.MethodPost
 	}
@@ -371,17 +397,8 @@ func (w *world) send(a ask) (*http.Response, string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
 	go func() { _, _ = io.WriteString(conn, req.String()) }() // the server may answer before it has read all
-	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: a.method})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return res, string(body)
+	return conn
 }
 
 // transcript is the answer as the golden files keep it.

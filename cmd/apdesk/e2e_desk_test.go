@@ -122,7 +122,7 @@ func (d *desk) healthy(ctx context.Context) bool {
 func (d *desk) kill() {
 	d.t.Helper()
 	_ = d.process.Process.Kill() // it may have ended by itself
-	_ = <-d.exited // the kill, which was ours
+	_ = <-d.exited               // the kill, which was ours
 	d.process = nil
 }
 

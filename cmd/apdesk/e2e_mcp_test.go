@@ -108,18 +108,25 @@ type nodeClient struct {
 	answers *bufio.Scanner
 }
 
-func newNodeClient(t testing.TB, d *desk, tok token) toolCaller {
+// nodeProgram is Node, where npm's MCP client is installed too; else the test is
+// skipped.
+func nodeProgram(t testing.TB) string {
 	t.Helper()
-	dir := filepath.Join("testdata", "node")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "client")); err != nil {
+	if _, err := os.Stat(filepath.Join("testdata", "node", "node_modules", "@modelcontextprotocol", "client")); err != nil {
 		needs(t, requireNode, "npm's MCP client is not installed: run npm ci in cmd/apdesk/testdata/node")
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		needs(t, requireNode, "no node on PATH")
 	}
+	return node
+}
+
+func newNodeClient(t testing.TB, d *desk, tok token) toolCaller {
+	t.Helper()
+	node := nodeProgram(t)
 	cmd := exec.Command(node, "client.mjs")
-	cmd.Dir = dir
+	cmd.Dir = filepath.Join("testdata", "node")
 	cmd.Env = append(os.Environ(), "MCP_URL="+d.mcpURL, "MCP_TOKEN="+string(tok))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

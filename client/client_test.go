@@ -299,7 +299,8 @@ func TestNothingButAPersonsAnswerIsSentOn(t *testing.T) {
 func TestQuestionsThatNoPersonCanAnswer(t *testing.T) {
 	desk := newDesk(t, always(yes))
 	other := newVendors(t, func(int) *mcp.CallToolResult {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "?"}, "roots": &mcp.ListRootsParams{}}}
+		roots := &mcp.ListRootsParams{} //nolint:staticcheck // deprecated, and what servers may still ask for
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "?"}, "roots": roots}}
 	})
 	session := other.connect(t, fast(desk.rest(), nil).NewClient(agent, other.server(), nil))
 	if _, err := session.CallTool(t.Context(), deletion); !errors.Is(err, client.ErrNotElicitation) || !strings.Contains(err.Error(), "roots") {

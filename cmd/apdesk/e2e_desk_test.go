@@ -122,7 +122,9 @@ func (d *desk) healthy(ctx context.Context) bool {
 func (d *desk) kill() {
 	d.t.Helper()
 	_ = d.process.Process.Kill() // it may have ended by itself
-	_ = <-d.exited               // the kill, which was ours
+	if err := <-d.exited; err == nil {
+		d.t.Log("the desk had ended by itself before it was killed")
+	}
 	d.process = nil
 }
 

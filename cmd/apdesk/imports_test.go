@@ -59,6 +59,8 @@ var homes = []home{
 	{"github.com/gofiber/", []string{"web/..."}, "services do not know who calls"},
 	{"github.com/valyala/fasthttp", []string{"web/..."}, "services do not know who calls"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"web", "web/mcpserver/...", "cmd/apdesk/demo/...", "cmd/apdesk", "client"}, "services do not know the protocol"},
+	{"github.com/coreos/go-oidc", []string{"web/auth/oauth"}, "one place checks an identity provider's tokens"},
+	{"github.com/go-jose/", []string{"web/auth/oauth", "web"}, "one place checks an identity provider's tokens; the server's tests forge some"},
 	{"github.com/a-h/templ", []string{"views/...", "web/pages"}, "only pages render"},
 	{"github.com/alecthomas/kong", []string{"cmd/apdesk/..."}, "only the command reads flags"},
 	{"github.com/go-rod/rod", []string{"cmd/apdesk", "views"}, "a browser is for tests of pages and of the whole"},

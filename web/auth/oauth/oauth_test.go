@@ -492,6 +492,22 @@ func TestKeys(t *testing.T) {
 			t.Errorf("the issuer was asked %d times", n)
 		}
 	})
+	t.Run("withdrawn stop counting after ten minutes, though nobody brings another", func(t *testing.T) {
+		key, next := rsaKey(t, "k1", 2048), rsaKey(t, "k2", 2048)
+		i := newIssuer(t, key.public())
+		d := newDesk(t, i, func(c *Config) { c.Skew = time.Hour })
+		token := key.token(t, d.claims(nil))
+		d.says(t, token)
+		i.set(func() { i.keys = []any{next.public()} })
+		d.clock.Advance(10*time.Minute - time.Second)
+		if got := d.says(t, token); got != "anna" {
+			t.Errorf("a second before: %q", got)
+		}
+		d.clock.Advance(time.Second)
+		if got := d.says(t, token); got != "it is not signed with a key of the issuer" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("are kept while the issuer is down", func(t *testing.T) {
 		key := rsaKey(t, "k1", 2048)
 		i := newIssuer(t, key.public())

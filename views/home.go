@@ -20,11 +20,16 @@ type HomePage struct {
 	Approvals      []ApprovalRow
 	ApprovalsURL   templ.SafeURL
 	ApprovalsEmpty ui.Empty
-	ShowHolds      bool
-	Holds          []HoldRow // overdue only
-	HoldsURL       templ.SafeURL
-	HoldsEmpty     ui.Empty
-	Queues         []QueueCount
+	// ShowConfirmations is false for people who answer none.
+	ShowConfirmations  bool
+	Confirmations      []ConfirmationRow
+	ConfirmationsURL   templ.SafeURL
+	ConfirmationsEmpty ui.Empty
+	ShowHolds          bool
+	Holds              []HoldRow // overdue only
+	HoldsURL           templ.SafeURL
+	HoldsEmpty         ui.Empty
+	Queues             []QueueCount
 }
 
 // QueueCount is one queue at a glance.

@@ -32,6 +32,18 @@ func fieldAttrs(f Field) templ.Attributes {
 	if f.TestID != "" {
 		a["data-testid"] = f.TestID
 	}
+	switch f.Kind {
+	case FieldDecimal:
+		a["inputmode"] = "decimal"
+	case FieldWhole:
+		a["inputmode"] = "numeric"
+	case FieldURL:
+		a["inputmode"] = "url"
+		a["spellcheck"] = "false"
+	}
+	if f.Step != "" {
+		a["step"] = f.Step
+	}
 	if f.Kind == FieldAmount {
 		a["inputmode"] = "decimal"
 		a["spellcheck"] = "false"

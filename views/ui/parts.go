@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 )
@@ -59,6 +60,7 @@ const (
 // one pressed.
 type Button struct {
 	Label   string
+	About   string // what it is about, for those who do not see what it stands beside
 	Variant ButtonVariant
 	Name    string
 	Value   string
@@ -91,6 +93,11 @@ const (
 	FieldArea     FieldKind = "textarea"
 	FieldSelect   FieldKind = "select"
 	FieldCheckbox FieldKind = "checkbox" // sends Value, or nothing
+	FieldURL      FieldKind = "url"
+	FieldDecimal  FieldKind = "decimal" // a number as text, which keeps its digits
+	FieldWhole    FieldKind = "whole"   // a whole number as text
+	FieldRadios   FieldKind = "radios"  // one of Options
+	FieldChecks   FieldKind = "checks"  // any of Options
 )
 
 // Field is a labelled control with its hint and its error.
@@ -98,7 +105,11 @@ type Field struct {
 	ID       string // unique on the page; Name when empty
 	Name     string
 	Label    string
-	Kind     FieldKind
+	// LabelForeign is the label in somebody else's words, shown instead of Label; About is what they
+	// say about the field. Both are kept apart from the desk's own words.
+	LabelForeign Foreign
+	About        Foreign
+	Kind         FieldKind
 	Value    string
 	Hint     string
 	Error    string
@@ -112,6 +123,7 @@ type Field struct {
 	Autocomplete  string
 	Placeholder   string
 	Min, Max      string
+	Step          string // of times
 	Options       []Option
 	TestID        string
 }
@@ -119,6 +131,7 @@ type Field struct {
 // Option is one choice of a select.
 type Option struct {
 	Value, Label string
+	Note         string // beside the label of radios and checks
 	Selected     bool
 }
 
@@ -131,20 +144,35 @@ func (f Field) DOMID() string {
 }
 
 func (f Field) describedBy() string {
-	switch {
-	case f.Error != "" && f.Hint != "":
-		return f.DOMID() + "-hint " + f.DOMID() + "-error"
-	case f.Error != "":
-		return f.DOMID() + "-error"
-	case f.Hint != "":
-		return f.DOMID() + "-hint"
+	var ids []string
+	if f.About != "" {
+		ids = append(ids, f.DOMID()+"-about")
 	}
-	return ""
+	if f.Hint != "" {
+		ids = append(ids, f.DOMID()+"-hint")
+	}
+	if f.Error != "" {
+		ids = append(ids, f.DOMID()+"-error")
+	}
+	return strings.Join(ids, " ")
+}
+
+// OptionID is the id of the control of one of the options.
+func (f Field) OptionID(i int) string { return f.DOMID() + "-" + strconv.Itoa(i) }
+
+// groups says whether the field is several controls of one name.
+func (f Field) groups() bool { return f.Kind == FieldRadios || f.Kind == FieldChecks }
+
+func (f Field) optionType() string {
+	if f.Kind == FieldChecks {
+		return "checkbox"
+	}
+	return "radio"
 }
 
 func (f Field) inputType() string {
 	switch f.Kind {
-	case FieldAmount, "":
+	case FieldAmount, FieldDecimal, FieldWhole, "":
 		return "text"
 	}
 	return string(f.Kind)

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/models/modelstest"
 	"github.com/apdesk/apdesk/queue"
@@ -31,6 +32,7 @@ type desk struct {
 	clock     *modelstest.Clock
 	queue     *queue.Service
 	approvals *approvals.Service
+	confirm   *confirm.Service
 	app       *fiber.App
 	stop      context.CancelFunc // shuts the desk down
 	users     map[string]models.User
@@ -51,6 +53,11 @@ func newDesk(t testing.TB) *desk {
 	d := &desk{t: t, store: store, clock: clock, queue: queue.New(store), approvals: approvals.New(store), users: map[string]models.User{}}
 	d.queue.UseApprovals(d.approvals)
 	d.approvals.UseCases(d.queue)
+	confirmations, err := confirm.New(store, []byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.confirm = confirmations
 	guard, err := auth.New(store, []byte(strings.Repeat("k", 32)), "")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +65,7 @@ func newDesk(t testing.TB) *desk {
 	d.app = fiber.New(fiber.Config{DisableStartupMessage: true})
 	var up context.Context
 	up, d.stop = context.WithCancel(t.Context())
-	pages.New(pages.Config{Store: store, Queue: d.queue, Approvals: d.approvals, Auth: guard, Context: up}).Mount(d.app)
+	pages.New(pages.Config{Store: store, Queue: d.queue, Approvals: d.approvals, Confirm: d.confirm, Auth: guard, Context: up}).Mount(d.app)
 
 	d.workspace(company, "Nordlicht Handels GmbH", "Europe/Berlin", "EUR")
 	d.workspace(other, "Northlight Japan KK", "Asia/Tokyo", "JPY")

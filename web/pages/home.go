@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
@@ -39,19 +40,21 @@ func (v *visit) home() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page(counted("Your desk", len(work.Claimed)+len(waiting)), v.link("/"), "home")
+	page, err := v.page(counted("Your desk", len(work.Claimed)+len(waiting)+len(beside.answers)), v.link("/"), "home")
 	if err != nil {
 		return err
 	}
-	out := views.HomePage{Page: page, Lead: v.homeLead(work, len(waiting)), Mine: v.caseRows(work.Claimed, true),
+	out := views.HomePage{Page: page, Lead: v.homeLead(work, len(waiting), len(beside.answers)), Mine: v.caseRows(work.Claimed, true),
 		MineEmpty:    v.nothingClaimed(work.Counts),
 		Next:         v.caseRows(work.Next, true),
 		Approvals:    v.approvalRows(waiting[:min(len(waiting), shownHere)]),
 		ApprovalsURL: v.link("/approvals"),
 		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
 			LinkText: "All approvals", URL: v.link("/approvals", "tab", tabOpen)},
-		ShowApprovals: len(waiting) > 0 || v.by.Has(models.RoleFinanceLead),
-		Holds:         v.holdRows(due.Items[:min(len(due.Items), shownHere)]), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
+		ShowApprovals:     len(waiting) > 0 || v.by.Has(models.RoleFinanceLead),
+		ShowConfirmations: len(beside.answers) > 0 || v.by.Has(models.RoleFinanceLead), Confirmations: v.confirmationRows(beside.answers[:min(len(beside.answers), shownHere)]),
+		ConfirmationsURL: v.link("/confirmations"), ConfirmationsEmpty: v.nothingToConfirm(),
+		Holds: v.holdRows(due.Items[:min(len(due.Items), shownHere)]), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
 		HoldsEmpty: ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."},
 		Notices:    append(v.alerts(work.Fraud, waiting), unreported...),
 	}
@@ -61,7 +64,7 @@ func (v *visit) home() error {
 	return render(v.c, http.StatusOK, views.Home(out))
 }
 
-func (v *visit) homeLead(work queue.MyWork, waiting int) string {
+func (v *visit) homeLead(work queue.MyWork, waiting, confirmations int) string {
 	day := v.now.In(v.zone).Format("Monday 2 January 2006")
 	open := int64(0)
 	for _, c := range work.Counts {
@@ -69,15 +72,23 @@ func (v *visit) homeLead(work queue.MyWork, waiting int) string {
 			open += c.Open
 		}
 	}
-	switch {
-	case open == 0 && waiting == 0 && len(work.Claimed) == 0:
-		return day + ". Nothing waits for you."
-	case waiting == 0:
-		return fmt.Sprintf("%s. %s in your queues.", day, plural(open, "case is open", "cases are open"))
-	case open == 0:
-		return fmt.Sprintf("%s. %s for you.", day, plural(waiting, "approval waits", "approvals wait"))
+	var parts []string
+	if open > 0 {
+		parts = append(parts, plural(open, "case is open", "cases are open")+" in your queues")
 	}
-	return fmt.Sprintf("%s. %s in your queues, %s for you.", day, plural(open, "case is open", "cases are open"), plural(waiting, "approval waits", "approvals wait"))
+	if waiting > 0 {
+		parts = append(parts, plural(waiting, "approval waits", "approvals wait")+" for you")
+	}
+	if confirmations > 0 {
+		parts = append(parts, plural(confirmations, "confirmation waits", "confirmations wait")+" for you")
+	}
+	switch {
+	case len(parts) > 0:
+		return day + ". " + strings.Join(parts, ", ") + "."
+	case len(work.Claimed) > 0:
+		return day + ". 0 cases are open in your queues."
+	}
+	return day + ". Nothing waits for you."
 }
 
 // nothingClaimed leads to the person's queue where most waits.
@@ -159,6 +170,9 @@ func (v *visit) figures() (*figuresBeside, error) {
 		return nil, err
 	}
 	if beside.waiting, err = v.p.approvals.WaitingFor(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
+		return nil, err
+	}
+	if beside.answers, err = v.p.confirm.WaitingFor(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return nil, err
 	}
 	v.counted = &beside

@@ -45,13 +45,15 @@ func (v *visit) topics(name string) ([]string, error) {
 	ws := v.by.WorkspaceID
 	switch kind {
 	case "home":
-		return []string{models.TopicQueues(ws), models.TopicApprovals(ws), models.TopicHolds(ws)}, nil
+		return []string{models.TopicQueues(ws), models.TopicApprovals(ws), models.TopicConfirmations(ws), models.TopicHolds(ws)}, nil
 	case "queue":
 		if models.Queue(id).Valid() {
 			return []string{models.TopicQueues(ws)}, nil
 		}
 	case "approvals":
 		return []string{models.TopicApprovals(ws)}, nil
+	case "confirmations":
+		return []string{models.TopicConfirmations(ws)}, nil
 	case "holds":
 		return []string{models.TopicHolds(ws)}, nil
 	case "case":
@@ -64,6 +66,11 @@ func (v *visit) topics(name string) ([]string, error) {
 			return nil, err
 		}
 		return []string{models.TopicRequest(id)}, nil
+	case "confirmation":
+		if err := v.goToConfirmation(id); err != nil {
+			return nil, err
+		}
+		return []string{models.TopicConfirmation(id)}, nil
 	case "hold":
 		if err := v.goToHold(id); err != nil {
 			return nil, err

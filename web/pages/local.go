@@ -28,10 +28,10 @@ func localPath(next string) string {
 func pageBehind(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
-	case len(parts) >= 2 && (parts[0] == "cases" || parts[0] == "approvals" || parts[0] == "holds"):
+	case len(parts) >= 2 && (parts[0] == "cases" || parts[0] == "approvals" || parts[0] == "confirmations" || parts[0] == "holds"):
 		return "/" + parts[0] + "/" + url.PathEscape(parts[1])
-	case len(parts) >= 2 && parts[0] == "settings" && parts[1] == "rules":
-		return "/settings/rules"
+	case len(parts) >= 2 && parts[0] == "settings" && (parts[1] == "rules" || parts[1] == "servers" || parts[1] == "security"):
+		return "/settings/" + parts[1]
 	case parts[0] == "settings":
 		return "/settings"
 	}

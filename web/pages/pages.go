@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web/auth"
@@ -22,6 +23,7 @@ type Config struct {
 	Store     *models.Store
 	Queue     *queue.Service
 	Approvals *approvals.Service
+	Confirm   *confirm.Service
 	Auth      *auth.Auth
 	// PublicURL is the address people use; cookies are for https only when it is one.
 	PublicURL string
@@ -35,6 +37,7 @@ type Pages struct {
 	store     *models.Store
 	queue     *queue.Service
 	approvals *approvals.Service
+	confirm   *confirm.Service
 	auth      *auth.Auth
 	secure    bool
 	log       *slog.Logger
@@ -43,7 +46,7 @@ type Pages struct {
 
 // New makes the pages.
 func New(cfg Config) *Pages {
-	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context,
+	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context,
 		secure: strings.HasPrefix(strings.ToLower(cfg.PublicURL), "https://")}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -93,6 +96,10 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/approvals/:id/withdraw", (*visit).askWithdraw)
 	post("/approvals/:id/withdraw", (*visit).withdraw)
 
+	get("/confirmations", (*visit).listConfirmations)
+	get("/confirmations/:id", (*visit).showConfirmation)
+	post("/confirmations/:id", (*visit).answerConfirmation)
+
 	get("/holds", (*visit).listHolds)
 	get("/holds/:id", (*visit).showHold)
 
@@ -104,6 +111,11 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/settings/rules", (*visit).showRules)
 	post("/settings/rules", (*visit).addRule)
 	post("/settings/rules/:id/retire", (*visit).retireRule)
+	get("/settings/servers", (*visit).showServers)
+	post("/settings/servers", (*visit).addServerRule)
+	post("/settings/servers/:id/retire", (*visit).retireServerRule)
+	get("/settings/security", (*visit).showSecurity)
+	post("/settings/security", (*visit).setBlock)
 }
 
 // guarded turns the error of a handler into its page.

@@ -211,6 +211,8 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 	return []ui.Tab{
 		{Label: "Workspace", URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
 		{Label: "Approval rules", URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
+		{Label: "Servers", URL: v.link("/settings/servers"), Current: current == "/settings/servers", TestID: "tab-servers"},
+		{Label: "Security", URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
 	}
 }
 

@@ -50,10 +50,13 @@ type eventData struct {
 	ChecksLeft     *int                `json:"checks_left"`
 	NextCheckAt    string              `json:"next_check_at"`
 	Code           string              `json:"code"`
+	Action         models.ElicitAction `json:"action"`
+	Server         string              `json:"server"`
+	Answered       bool                `json:"answered"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
-var ofTheDesk = []string{"request.routed", "request.unrouted", "request.expired", "approval.granted", "approval.expired", "hold.escalated", "hold.check_missed", "report.overdue"}
+var ofTheDesk = []string{"request.routed", "request.unrouted", "request.expired", "approval.granted", "approval.expired", "hold.escalated", "hold.check_missed", "report.overdue", "confirmation.expired"}
 
 // timeline joins what agents, people and the desk did, the newest first. comments gives the text
 // behind an event that only names its comment.
@@ -110,6 +113,8 @@ func (w words) tell(e models.AuditEvent, d eventData) told {
 		return w.tellCase(e, d)
 	case "hold":
 		return w.tellHold(e, d)
+	case "confirmation":
+		return w.tellConfirmation(e, d)
 	case "request", "vote", "approval", "redeem", "write", "report":
 		return w.tellApproval(e, d)
 	}
@@ -236,6 +241,38 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 		return told{what: "reported the write as " + d.Status, details: pairs("Document", d.DocumentNumber, "Message", d.Message)}
 	case "report.overdue":
 		return told{what: "told approver and AP lead that no report came"}
+	}
+	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+}
+
+func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
+	switch e.Action {
+	case "confirmation.requested":
+		return told{what: "forwarded a question about " + d.Tool, details: pairs("Server", d.Server, "Who answers", d.Role.Title())}
+	case "confirmation.answered":
+		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs("As", roleWords(string(d.Role)))}
+		if d.Role == "" {
+			t.what = "was answered with cancel at once"
+		}
+		if d.SecondStep {
+			t.details = append(t.details, ui.Pair("Second step", "shown the call once more, and meant it"))
+		}
+		return t
+	case "confirmation.answer_refused":
+		return told{what: "tried to answer and was refused", details: pairs("Why", d.Why)}
+	case "confirmation.taken":
+		return told{what: "took the answer for exactly this call"}
+	case "confirmation.cancel_taken":
+		return told{what: "was told cancel"}
+	case "confirmation.take_refused":
+		return told{what: "tried to take the answer for another key or call and was refused"}
+	case "confirmation.withdrawn":
+		return told{what: "withdrew the question"}
+	case "confirmation.expired":
+		if d.Answered {
+			return told{what: "let the answer expire: nobody took it in time"}
+		}
+		return told{what: "let the question expire: nobody answered in time, so the answer is cancel"}
 	}
 	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
 }

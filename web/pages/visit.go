@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/static"
@@ -37,6 +38,7 @@ type visit struct {
 type figuresBeside struct {
 	queues  []queue.QueueCount
 	waiting []approvals.ListItem
+	answers []confirm.ListItem // questions of other servers that wait for this person
 }
 
 // enter goes to one of the person's workspaces for the rest of this request. What the session shows
@@ -121,7 +123,10 @@ func (v *visit) link(path string, query ...string) templ.SafeURL {
 func caseURL(id string) templ.SafeURL    { return templ.SafeURL("/cases/" + url.PathEscape(id)) }
 func requestURL(id string) templ.SafeURL { return templ.SafeURL("/approvals/" + url.PathEscape(id)) }
 func holdURL(id string) templ.SafeURL    { return templ.SafeURL("/holds/" + url.PathEscape(id)) }
-func queueURL(q models.Queue) string     { return "/queues/" + string(q) }
+func confirmationURL(id string) templ.SafeURL {
+	return templ.SafeURL("/confirmations/" + url.PathEscape(id))
+}
+func queueURL(q models.Queue) string { return "/queues/" + string(q) }
 
 func assets() views.Assets {
 	return views.Assets{CSS: static.URL("css/app.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")}
@@ -174,6 +179,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 	desk := views.NavGroup{Items: []views.NavItem{
 		item("Your desk", "/", "", "", "nav-home"),
 		item("Approvals", "/approvals", number(int64(len(beside.waiting))), "waiting for you", "nav-approvals"),
+		item("Confirmations", "/confirmations", number(int64(len(beside.answers))), "waiting for you", "nav-confirmations"),
 		item("Holds", "/holds", "", "", "nav-holds"),
 	}}
 	queues := views.NavGroup{Heading: "Queues"}

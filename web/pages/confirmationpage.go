@@ -1,0 +1,493 @@
+package pages
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apdesk/apdesk/approvals/confirm"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+func (v *visit) renderConfirmation(id string, status int, d draft) error {
+	var page confirm.Page
+	err := v.find(func() error {
+		var err error
+		page, err = v.p.confirm.Page(v.ctx, v.by, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	title := "Confirmation " + ui.Foreign(page.Confirmation.Tool).Plain()
+	if page.CanAnswer {
+		title = "Confirm " + ui.Foreign(page.Confirmation.Tool).Plain()
+	}
+	around, err := v.page(title, confirmationURL(id), "confirmation:"+id)
+	if err != nil {
+		return err
+	}
+	return render(v.c, status, views.Confirmation(v.confirmationPage(around, page, d)))
+}
+
+func (v *visit) confirmationPage(around views.Page, page confirm.Page, d draft) views.ConfirmationPage {
+	c, r := page.Confirmation, v.reader()
+	// Whoever answers for a call sees all of it: what is accepted is exactly what is shown.
+	r.bankData = r.bankData || page.CanAnswer
+	badge := confirmationBadge(page.Status, c.Action)
+	badge.TestID = "confirmation-status"
+	out := views.ConfirmationPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Status: badge, Asked: v.at(c.CreatedAt), Agent: ui.Foreign(page.Agent),
+		OnBehalf: behalfWords(page.OnBehalf), Run: ui.Foreign(c.RunID), Server: serverOf(page.Server), CallHeading: confirmationHeading(page), Call: r.call(c.Tool, page.Arguments),
+		Digest: c.Digest, StateHash: c.RequestStateHash, Questions: v.questions(page), WhyNot: v.whyNoAnswer(page), Answer: v.answerGiven(page), Notices: v.confirmationNotices(page),
+		Timeline: v.timeline(page.Timeline, nil)}
+	out.Call.InWords = "" // only what the other server does with it counts, and the desk does not know that
+	if page.Status == models.ConfirmationPending {
+		out.Expires = v.expires(c.ExpiresAt)
+	}
+	if page.Invoice != nil {
+		invoice := r.invoice(page.Invoice)
+		out.Invoice = &invoice
+	}
+	out.Who, out.WhoWhy = whoAnswers(page)
+	if page.Status == models.ConfirmationPending {
+		for _, p := range page.Deciders {
+			out.Eligible = append(out.Eligible, views.Eligible{Name: p.Name, Role: roleWords(p.Role), May: p.May, Why: p.Why, You: p.You})
+		}
+	}
+	if page.CanAnswer {
+		out.Form = v.answerForm(page, out.Questions, d)
+	}
+	out.Conflict = v.answerTooLate(page, d)
+	return out
+}
+
+func serverOf(s confirm.Server) views.Server {
+	out := views.Server{Name: ui.Foreign(s.Name), Known: s.Registered, By: ui.Foreign(s.ReportedBy), URL: ui.Foreign(s.URL), Host: ui.Foreign(s.Host)}
+	if s.Reported != s.Name {
+		out.Reported = ui.Foreign(s.Reported)
+	}
+	return out
+}
+
+func behalfWords(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " answers for this account"
+	}
+	return list(names) + " answer for this account"
+}
+
+// confirmationHeading says where the call stands.
+func confirmationHeading(page confirm.Page) string {
+	c := page.Confirmation
+	switch {
+	case c.Mode == confirm.ModeURL:
+		return "The call that it asks about"
+	case page.Status == models.ConfirmationPending && page.CanAnswer:
+		return "If you accept, the server goes on with exactly this call"
+	case page.Status == models.ConfirmationPending:
+		return "If it is accepted, the server goes on with exactly this call"
+	case page.CancelOnly || c.Action != models.ElicitAccept:
+		return "Nobody agreed to this call"
+	case page.Status == models.ConfirmationTaken:
+		return "This call was accepted, and the agent has the answer"
+	}
+	return "This call is accepted, for the agent to take once"
+}
+
+// questions are the server's requests in its own words.
+func (v *visit) questions(page confirm.Page) []views.Question {
+	out := make([]views.Question, 0, len(page.Questions))
+	for _, q := range page.Questions {
+		one := views.Question{Message: ui.Foreign(q.Message)}
+		if len(page.Questions) > 1 {
+			one.Key = ui.Foreign(q.Key)
+		}
+		if q.Form != nil {
+			one.Title, one.About = ui.Foreign(q.Form.Title), ui.Foreign(q.Form.Description)
+		}
+		if q.Mode == confirm.ModeURL {
+			one.Address = v.address(page, q)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// address is where a person is asked to go. It is a link only for the person who consented, and only
+// after that.
+func (v *visit) address(page confirm.Page, q confirm.Question) *views.Address {
+	a := &views.Address{Host: ui.Foreign(q.Host), URL: ui.Foreign(q.URL)}
+	if strings.Contains(q.Host, "xn--") {
+		a.Note = "letters of another alphabet stand in this name; it may only look like one you know"
+	}
+	c := page.Confirmation
+	consented := c.Action == models.ElicitAccept && !page.CancelOnly && c.AnsweredByID != nil && *c.AnsweredByID == v.by.UserID
+	if link, ok := ui.ParseLink("", q.URL); ok && consented {
+		a.Link = &link
+	}
+	return a
+}
+
+func whoAnswers(page confirm.Page) (who, why string) {
+	c := page.Confirmation
+	if c.Mode == confirm.ModeURL {
+		why = "An address is opened for the account that asks, so only the person responsible for it may consent."
+		if page.Person == "" {
+			return "Nobody", why
+		}
+		return page.Person + " alone", why
+	}
+	who = "One answer of " + lower(page.Role.Title())
+	if c.RuleID != "" {
+		return who, "A rule of this workspace for this server says so."
+	}
+	return who, "No rule of this workspace names this server and tool."
+}
+
+// whyNoAnswer says why this person cannot answer; for a question that is over, how it ended.
+func (v *visit) whyNoAnswer(page confirm.Page) string {
+	c := page.Confirmation
+	switch {
+	case page.WhyNot != "":
+		return page.WhyNot
+	case page.Status == models.ConfirmationExpired && c.Action == "":
+		return "Nobody answered in time; this expired " + v.ago(c.ExpiresAt) + ". The agent is told cancel, and nothing was accepted."
+	case page.Status == models.ConfirmationWithdrawn && c.Action == "":
+		return ui.Foreign(page.Agent).Plain() + " withdrew this question " + v.ago(c.UpdatedAt) + ". Nothing is answered any more."
+	}
+	return ""
+}
+
+func (v *visit) answerGiven(page confirm.Page) *views.ConfirmationAnswer {
+	c := page.Confirmation
+	if c.Action == "" {
+		return nil
+	}
+	out := &views.ConfirmationAnswer{Badge: actionBadge(c.Action), Who: c.AnsweredByName, Role: roleWords(c.AnsweredRole), At: v.at(c.AnsweredAt), Reason: ui.Foreign(c.Reason),
+		Values: given(page.Answer)}
+	switch page.Status {
+	case models.ConfirmationAnswered:
+		out.Taken = "The agent has not taken it yet; until " + v.clock(c.ExpiresAt) + " it can."
+	case models.ConfirmationTaken:
+		out.Taken = ui.Foreign(page.TakenBy).Plain() + " took it " + v.ago(c.TakenAt) + ". It is handed out once."
+	case models.ConfirmationExpired:
+		out.CancelOnly = "Nobody took this answer in time; it expired " + v.ago(c.ExpiresAt) + ". The agent is told cancel."
+	case models.ConfirmationWithdrawn:
+		out.CancelOnly = ui.Foreign(page.Agent).Plain() + " withdrew the question " + v.ago(c.UpdatedAt) + ". The agent is told cancel, whatever was answered."
+	}
+	return out
+}
+
+func given(values []confirm.AnswerValue) []views.GivenValue {
+	out := make([]views.GivenValue, 0, len(values))
+	for _, a := range values {
+		out = append(out, views.GivenValue{Label: ui.Foreign(a.Field.Label()), Name: ui.Foreign(a.Field.Name), Value: ui.Foreign(a.Value), Given: a.Given})
+	}
+	return out
+}
+
+// confirmationNotices are what to know before going on.
+func (v *visit) confirmationNotices(page confirm.Page) []ui.Notice {
+	var out []ui.Notice
+	if !page.Server.Registered && page.Status == models.ConfirmationPending {
+		n := ui.Notice{Tone: ui.ToneWarn, Heading: "This workspace does not know this server", TestID: "unknown-server",
+			Text: ui.Foreign("Its name and address are what the agent " + page.Agent + " reports. Nobody has checked them.")}
+		if v.by.Has(serverEditors...) {
+			n.LinkText, n.URL = "Servers this workspace knows", v.link("/settings/servers")
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// answerForm is the form of a question that waits for this person.
+func (v *visit) answerForm(page confirm.Page, questions []views.Question, d draft) *views.AnswerForm {
+	c := page.Confirmation
+	f := &views.AnswerForm{Form: v.form(confirmationURL(c.ID)), Opens: c.Mode == confirm.ModeURL, After: "What you choose counts once, and stands on the trail beside your name.",
+		Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Hint: "For the trail. The server does not get it.", Value: d.reason, Rows: 2}}
+	f.Version = strconv.FormatInt(c.Version, 10)
+	refused := d.refused.of(formAnswer)
+	f.Reason.Error = refused.problems["reason"]
+	var all []ui.Field
+	known := map[string]string{} // where the service tells an issue, to the field it is about
+	n := 0
+	for i, q := range page.Questions {
+		if q.Form == nil {
+			continue
+		}
+		for _, field := range q.Form.Fields {
+			n++
+			control := v.control(field, n, d)
+			path := strings.ReplaceAll(strings.TrimPrefix(field.Path(), "/"), "/", ".")
+			control.Error, known[path] = refused.problems[path], control.Name
+			questions[i].Fields = append(questions[i].Fields, control)
+			all = append(all, control)
+		}
+	}
+	rest := refusal{problems: map[string]string{}}
+	for name, problem := range refused.problems {
+		if _, told := known[name]; !told && name != "reason" {
+			if field, ok := strings.CutPrefix(name, "content."); ok {
+				problem = "“" + field + "” " + problem
+			}
+			rest.problems[name] = problem
+		}
+	}
+	f.Heading = refused.heading
+	f.Errors = append(ui.ErrorsOf(append(all, f.Reason)...), rest.summary()...)
+	return f
+}
+
+// radiosUpTo is how many choices are shown at once; more are a list to pick from.
+const radiosUpTo = 6
+
+// lineLength is up to how many characters a text is one line.
+const lineLength = 120
+
+// control is the control of a field of another server's form: its own words as its label, its default,
+// and its limits in the desk's words. What was typed is given back.
+func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
+	out := ui.Field{ID: "content-" + strconv.Itoa(number), Name: "content." + f.FormName, Label: ui.Foreign(f.Label()).Plain(), LabelForeign: ui.Foreign(f.Label()),
+		About: ui.Foreign(f.Description), Required: f.Required, Autocomplete: "off", TestID: "field"}
+	values := f.Default
+	if d.sent {
+		values = d.content[f.FormName]
+	}
+	if len(values) > 0 {
+		out.Value = values[len(values)-1]
+	}
+	switch f.Kind {
+	case confirm.KindBoolean:
+		out.Kind = ui.FieldRadios
+		out.Options = options([]confirm.Option{{Value: "true", Title: "Yes"}, {Value: "false", Title: "No"}}, out.Value)
+	case confirm.KindChoice:
+		out.Kind, out.Options = ui.FieldRadios, options(f.Options, values...)
+		if len(f.Options) > radiosUpTo && !offers(f.Options, "") {
+			out.Kind = ui.FieldSelect
+			first := "Choose one"
+			if !f.Required {
+				first = "No answer"
+			}
+			for i := range out.Options {
+				if note := out.Options[i].Note; note != "" {
+					out.Options[i].Label += " (" + note + ")"
+				}
+				out.Options[i].Label = ui.Foreign(out.Options[i].Label).Plain()
+			}
+			out.Options = append([]ui.Option{{Label: first, Selected: out.Value == ""}}, out.Options...)
+		}
+	case confirm.KindChoices:
+		out.Kind, out.Options, out.Hint = ui.FieldChecks, options(f.Options, values...), choicesHint(f)
+	case confirm.KindNumber:
+		out.Kind, out.Hint = ui.FieldDecimal, numberHint("A number", f)
+	case confirm.KindInteger:
+		out.Kind, out.Hint = ui.FieldWhole, numberHint("A whole number", f)
+	default:
+		v.textControl(&out, f)
+	}
+	if out.Kind == ui.FieldRadios && !f.Required && !offers(f.Options, "") {
+		out.Options = append(out.Options, ui.Option{Label: "No answer", Selected: out.Value == ""})
+	}
+	return out
+}
+
+func (v *visit) textControl(out *ui.Field, f confirm.Field) {
+	out.Hint = lengthHint(f)
+	switch f.Format {
+	case confirm.FormatEmail:
+		out.Kind = ui.FieldEmail
+	case confirm.FormatURI:
+		out.Kind, out.Hint = ui.FieldURL, orSome(out.Hint, "A full address such as https://example.com/page.")
+	case confirm.FormatDate:
+		// A browser shows nothing of a value that is none, so what was typed stays in a plain field.
+		if _, err := models.ParseDate(out.Value); err == nil || out.Value == "" {
+			out.Kind = ui.FieldDate
+		}
+	case confirm.FormatDateTime:
+		zone := v.meantZone()
+		out.Hint = "Time in " + zone.String() + "."
+		local, step, ok := localMoment(out.Value, zone)
+		if ok {
+			out.Kind, out.Value, out.Step = ui.FieldDateTime, local, step
+		}
+	default:
+		if f.MaxLength == nil || *f.MaxLength > lineLength || strings.Contains(out.Value, "\n") {
+			out.Kind = ui.FieldArea
+		}
+	}
+}
+
+// localMoment writes a moment as a browser's date and time field has it, in zone.
+func localMoment(text string, zone *time.Location) (local, step string, ok bool) {
+	if text == "" {
+		return "", "", true
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if _, err := time.Parse(layout, text); err == nil {
+			if layout == "2006-01-02T15:04:05" {
+				step = "1"
+			}
+			return text, step, true
+		}
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.Nanosecond() != 0 {
+		return "", "", false
+	}
+	if t.Second() != 0 {
+		return t.In(zone).Format("2006-01-02T15:04:05"), "1", true
+	}
+	return t.In(zone).Format("2006-01-02T15:04"), "", true
+}
+
+func offers(all []confirm.Option, value string) bool {
+	for _, o := range all {
+		if o.Value == value {
+			return true
+		}
+	}
+	return false
+}
+
+// options shows beside a title the value it stands for, where the two differ.
+func options(all []confirm.Option, chosen ...string) []ui.Option {
+	out := make([]ui.Option, 0, len(all))
+	for _, o := range all {
+		one := ui.Option{Value: o.Value, Label: o.Title}
+		if one.Label == "" {
+			one.Label = orSome(o.Value, "(empty)")
+		}
+		if o.Title != o.Value && o.Value != "true" && o.Value != "false" {
+			one.Note = o.Value
+		}
+		for _, c := range chosen {
+			one.Selected = one.Selected || c == o.Value
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func lengthHint(f confirm.Field) string {
+	switch {
+	case f.MinLength != nil && *f.MinLength > 0 && f.MaxLength != nil && *f.MinLength == *f.MaxLength:
+		return "Exactly " + plural(*f.MinLength, "character.", "characters.")
+	case f.MinLength != nil && *f.MinLength > 0 && f.MaxLength != nil:
+		return fmt.Sprintf("%d to %d characters.", *f.MinLength, *f.MaxLength)
+	case f.MinLength != nil && *f.MinLength > 0:
+		return "At least " + plural(*f.MinLength, "character.", "characters.")
+	case f.MaxLength != nil:
+		return "At most " + plural(*f.MaxLength, "character.", "characters.")
+	}
+	return ""
+}
+
+func numberHint(what string, f confirm.Field) string {
+	switch {
+	case f.Minimum != "" && f.Maximum != "":
+		return what + " from " + f.Minimum + " to " + f.Maximum + "."
+	case f.Minimum != "":
+		return what + ", at least " + f.Minimum + "."
+	case f.Maximum != "":
+		return what + ", at most " + f.Maximum + "."
+	}
+	return what + "."
+}
+
+func choicesHint(f confirm.Field) string {
+	switch {
+	case f.MinItems != nil && *f.MinItems > 0 && f.MaxItems != nil && *f.MinItems == *f.MaxItems:
+		return fmt.Sprintf("Choose %d.", *f.MinItems)
+	case f.MinItems != nil && *f.MinItems > 0 && f.MaxItems != nil:
+		return fmt.Sprintf("Choose %d to %d.", *f.MinItems, *f.MaxItems)
+	case f.MinItems != nil && *f.MinItems > 0:
+		return fmt.Sprintf("Choose at least %d.", *f.MinItems)
+	case f.MaxItems != nil:
+		return fmt.Sprintf("Choose at most %d.", *f.MaxItems)
+	}
+	return "Choose any."
+}
+
+// answerTooLate says who answered meanwhile, or why the answer does not count. What was typed stays to
+// be copied.
+func (v *visit) answerTooLate(page confirm.Page, d draft) *views.Conflict {
+	if d.late == nil {
+		return nil
+	}
+	details := d.late.Details
+	c := &views.Conflict{Text: sentence(d.late.Message)}
+	who, _ := details["answered_by"].(string)
+	action, _ := details["action"].(models.ElicitAction)
+	if at, ok := details["answered_at"].(models.Time); ok && who != "" && details["reason"] == "answered" {
+		c.Text = fmt.Sprintf("%s %s this %s (%s).", who, elicitWords(action), v.ago(at), v.clock(at))
+		c.Reason = ui.Foreign(page.Confirmation.Reason)
+	}
+	if words := elicitWords(d.action); words != "" {
+		c.Typed = append(c.Typed, ui.Pair("You chose", upper(string(d.action))))
+	}
+	for _, q := range page.Questions {
+		if q.Form == nil {
+			continue
+		}
+		for _, f := range q.Form.Fields {
+			if text := strings.Join(d.content[f.FormName], ", "); text != "" {
+				c.Typed = append(c.Typed, ui.Entry{Key: ui.Foreign(f.Name), Label: ui.Foreign(f.Label()), Value: ui.TextValue(text)})
+			}
+		}
+	}
+	c.Typed = append(c.Typed, pairs("Reason", d.reason)...)
+	return c
+}
+
+// elicitWords is an answer as something somebody did.
+func elicitWords(a models.ElicitAction) string {
+	switch a {
+	case models.ElicitAccept:
+		return "accepted"
+	case models.ElicitDecline:
+		return "declined"
+	case models.ElicitCancel:
+		return "cancelled"
+	}
+	return ""
+}
+
+// roleWords is a role, or the place of a responsible person, within a sentence.
+func roleWords(role string) string {
+	if r := models.Role(role); r.Valid() {
+		return lower(r.Title())
+	}
+	return role
+}
+
+func actionBadge(a models.ElicitAction) ui.Badge {
+	switch a {
+	case models.ElicitAccept:
+		return ui.Badge{Text: "Accepted", Tone: ui.ToneGood, Sign: ui.SignYes}
+	case models.ElicitDecline:
+		return ui.Badge{Text: "Declined", Tone: ui.ToneBad, Sign: ui.SignNo}
+	}
+	return ui.Badge{Text: "Cancelled", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+}
+
+func confirmationBadge(s models.ConfirmationStatus, a models.ElicitAction) ui.Badge {
+	switch s {
+	case models.ConfirmationAnswered:
+		return actionBadge(a)
+	case models.ConfirmationTaken:
+		b := actionBadge(a)
+		b.Text += ", taken"
+		return b
+	case models.ConfirmationExpired:
+		return ui.Badge{Text: "Expired", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	case models.ConfirmationWithdrawn:
+		return ui.Badge{Text: "Withdrawn", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	}
+	return ui.Badge{Text: "Waiting", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+}

@@ -1,0 +1,241 @@
+package pages
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apdesk/apdesk/approvals/confirm"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// listConfirmations is GET /confirmations: what waits for this person, for anybody, or is done.
+func (v *visit) listConfirmations() error {
+	beside, err := v.figures()
+	if err != nil {
+		return err
+	}
+	waiting := beside.answers
+	tab := v.c.Query("tab")
+	if tab != tabOpen && tab != tabDecided && tab != tabMine {
+		tab = tabMine
+		if len(waiting) == 0 && !v.by.Has(models.RoleFinanceLead) {
+			tab = tabOpen
+		}
+	}
+	list := confirm.List{Items: waiting[:min(len(waiting), confirm.MaxLimit)]} // those that lapse first
+	cursor := v.c.Query("cursor")
+	switch tab {
+	case tabOpen:
+		list, err = v.p.confirm.List(v.ctx, v.by, confirm.Filter{Status: []models.ConfirmationStatus{models.ConfirmationPending}, Sort: "created_at", Cursor: cursor})
+	case tabDecided:
+		list, err = v.p.confirm.List(v.ctx, v.by, confirm.Filter{Cursor: cursor,
+			Status: []models.ConfirmationStatus{models.ConfirmationAnswered, models.ConfirmationTaken, models.ConfirmationExpired, models.ConfirmationWithdrawn}})
+	}
+	if err != nil {
+		return err
+	}
+	page, err := v.page(counted("Confirmations", len(waiting)), v.link("/confirmations", "tab", v.c.Query("tab"), "cursor", cursor), "confirmations")
+	if err != nil {
+		return err
+	}
+	out := views.ConfirmationsPage{Page: page, Rows: v.confirmationRows(list.Items),
+		Lead: "Other servers ask a person before they run a call that an agent made. " + waitingWords(len(waiting)),
+		Tabs: []ui.Tab{
+			{Label: "Waiting for me", Count: count(len(waiting)), URL: v.link("/confirmations", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
+			{Label: "All open", URL: v.link("/confirmations", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
+			{Label: "Done", URL: v.link("/confirmations", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
+		}}
+	switch tab {
+	case tabMine:
+		out.Caption = "waiting for me"
+		out.Empty = v.nothingToConfirm()
+		out.Empty.TestID = "empty"
+	case tabOpen:
+		out.Caption = "all open"
+		out.Empty = ui.Empty{Heading: "No question is open", Text: "A question that nobody answers in time is answered with cancel.", LinkText: "See what is done", URL: v.link("/confirmations", "tab", tabDecided), TestID: "empty"}
+	default:
+		out.Caption = "done"
+		out.Empty = ui.Empty{Heading: "No question was answered yet", TestID: "empty"}
+	}
+	out.Pager = v.pager("/confirmations", len(out.Rows), cursor, list.NextCursor, "tab", tab)
+	return render(v.c, http.StatusOK, views.Confirmations(out))
+}
+
+func (v *visit) nothingToConfirm() ui.Empty {
+	return ui.Empty{Heading: "No confirmation waits for you", Text: "When another server asks a person about a call, and you are one who may answer, it appears here by itself.",
+		LinkText: "See what waits for others", URL: v.link("/confirmations", "tab", tabOpen)}
+}
+
+func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationRow {
+	rows := make([]views.ConfirmationRow, 0, len(items))
+	for _, i := range items {
+		row := views.ConfirmationRow{ID: i.ConfirmationID, URL: confirmationURL(i.ConfirmationID), Status: confirmationBadge(i.Status, i.Action), Message: ui.Foreign(i.Message),
+			Tool: ui.Foreign(i.Tool), Server: ui.Foreign(i.ServerName), Known: i.Registered, Invoice: ui.Foreign(i.InvoiceID), AskedBy: ui.Foreign(i.Agent), Asked: v.at(i.CreatedAt),
+			Answers: "answered by " + lower(i.Role.Title())}
+		if i.Mode == confirm.ModeURL {
+			row.Answers = "answered by the responsible person"
+		}
+		if i.Status == models.ConfirmationPending {
+			row.Expires = v.expires(i.ExpiresAt)
+		}
+		switch {
+		case i.Action != "":
+			row.Answered, row.At = elicitWords(i.Action)+" by "+i.AnsweredBy, v.at(i.AnsweredAt)
+		case i.Status == models.ConfirmationExpired:
+			row.Answered = "nobody in time: cancel"
+		case i.Status == models.ConfirmationWithdrawn:
+			row.Answered = "withdrawn: cancel"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// goToConfirmation enters the workspace that holds the confirmation.
+func (v *visit) goToConfirmation(id string) error {
+	return v.find(func() error {
+		_, err := v.p.confirm.Get(v.ctx, v.by, id)
+		return err
+	})
+}
+
+// showConfirmation is GET /confirmations/{id}.
+func (v *visit) showConfirmation() error {
+	return v.renderConfirmation(v.param("id"), http.StatusOK, draft{})
+}
+
+// draft is an answer that is not recorded: refused, or to be looked at once more.
+type draft struct {
+	sent    bool
+	action  models.ElicitAction
+	content map[string][]string // by form name
+	reason  string
+	refused refusal
+	late    *models.NamedError // answered meanwhile, or not this person's to answer
+}
+
+// answers is what the page's fields post beside action, reason and version: content.<name>.
+func answers(fields []formField) map[string][]string {
+	content := map[string][]string{}
+	for _, f := range fields {
+		if name, ok := strings.CutPrefix(f.name, "content."); ok {
+			content[name] = append(content[name], f.value)
+		}
+	}
+	return content
+}
+
+// changing goes back from the second look to the form.
+const changing = "change"
+
+// answerConfirmation is POST /confirmations/{id}. An acceptance that is right is first shown once more;
+// only the form on that page, with its box ticked, records it.
+func (v *visit) answerConfirmation() error {
+	id := v.param("id")
+	if err := v.goToConfirmation(id); err != nil {
+		return err
+	}
+	typed := v.typed("action", "reason", "version", "second_step", "shown_again")
+	d := draft{sent: true, action: models.ElicitAction(typed["action"]), content: answers(posted(v.c)), reason: typed["reason"]}
+	if typed["action"] == changing {
+		return v.renderConfirmation(id, http.StatusOK, d)
+	}
+	in := confirm.AnswerInput{ID: id, Action: d.action, Content: d.content, Reason: d.reason, SecondStep: typed["second_step"] != ""}
+	var issues []models.Issue
+	in.Version, issues = version(typed["version"])
+	err := invalid(issues)
+	if err == nil {
+		_, err = v.p.confirm.Answer(v.ctx, v.by, in)
+	}
+	switch {
+	case err == nil:
+		v.p.say(v.c, map[models.ElicitAction]string{models.ElicitAccept: "accepted", models.ElicitDecline: "declined", models.ElicitCancel: "cancelled"}[in.Action])
+		return seeOther(v.c, string(confirmationURL(id)))
+	case confirm.NeedsSecondStep(err):
+		return v.secondStep(id, in, d, typed["shown_again"] != "")
+	}
+	ne, named := models.AsNamed(err)
+	if !named {
+		return err
+	}
+	switch ne.Code {
+	case models.ValidationError:
+		return v.renderConfirmation(id, statusOf(err), d.with(err))
+	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
+		d.late = ne
+		return v.renderConfirmation(id, statusOf(err), d)
+	}
+	return err
+}
+
+const formAnswer = "answer"
+
+func (d draft) with(err error) draft {
+	d.refused, _ = refuse(err, formAnswer, "Nothing was answered", map[string]string{"reason": d.reason}, nil)
+	return d
+}
+
+// secondStep shows an acceptance once more, with what the server would be told.
+func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked bool) error {
+	page, err := v.p.confirm.Page(v.ctx, v.by, id)
+	if err != nil {
+		return err
+	}
+	values, issues, err := confirm.Preview(page.Questions, in.Content, v.meantZone())
+	if err != nil {
+		return err
+	}
+	if len(issues) > 0 { // the form changed at this moment
+		return v.renderConfirmation(id, http.StatusUnprocessableEntity, d.with(models.Invalid(issues...)))
+	}
+	around, err := v.page("Accept "+ui.Foreign(page.Confirmation.Tool).Plain()+"?", confirmationURL(id), "")
+	if err != nil {
+		return err
+	}
+	r := v.reader()
+	r.bankData = true // who accepts a call sees all of it
+	c := page.Confirmation
+	out := views.SecondStepPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Heading: "Once more: accept this call?",
+		Text:   "Nothing is recorded yet. Read the call as it will run; an acceptance cannot be taken back.",
+		Server: serverOf(page.Server), Agent: ui.Foreign(page.Agent), Expires: v.expires(c.ExpiresAt), Call: r.call(c.Tool, page.Arguments), Question: v.questions(page),
+		Values: given(values), Reason: ui.Foreign(in.Reason), Form: v.form(confirmationURL(id)), Button: "Accept this call",
+		Step: ui.Field{Name: "second_step", Label: "Yes, this call is to go on", Kind: ui.FieldCheckbox, Value: "yes", Required: true, TestID: "second-step"}}
+	if c.Mode == confirm.ModeURL {
+		out.Heading, out.Button = "Once more: consent to open this address?", "Consent"
+		out.Text = "Nothing is recorded and nothing is opened yet. Read where the address leads."
+		out.Step.Label = "Yes, I know this host and mean to open the address myself"
+	}
+	out.Form.Version = strconv.FormatInt(in.Version, 10)
+	status := http.StatusOK
+	if unticked {
+		status = http.StatusUnprocessableEntity
+		out.Step.Error = "Tick the box if you mean it."
+		out.Form.Heading, out.Form.Errors = "Nothing was answered", ui.ErrorsOf(out.Step)
+	}
+	out.Hidden = append(out.Hidden, ui.Hidden{Name: "shown_again", Value: "yes"}, ui.Hidden{Name: "reason", Value: in.Reason})
+	for _, q := range page.Questions {
+		if q.Form == nil {
+			continue
+		}
+		for _, f := range q.Form.Fields {
+			for _, value := range in.Content[f.FormName] {
+				out.Hidden = append(out.Hidden, ui.Hidden{Name: "content." + f.FormName, Value: value})
+			}
+		}
+	}
+	return render(v.c, status, views.SecondStep(out))
+}
+
+// meantZone is the zone in which the person means a time that names none, as the service reads it.
+func (v *visit) meantZone() *time.Location {
+	if v.by.TimeZone != "" {
+		if zone, err := time.LoadLocation(v.by.TimeZone); err == nil {
+			return zone
+		}
+	}
+	return v.ws.Zone()
+}

@@ -18,7 +18,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	store, _ := modelstest.SQLite(f)
-	h := newHandler(Config{Store: store, MCPURL: "http://127.0.0.1/mcp"})
+	h := newHandler(Config{Store: store, Confirm: confirmOver(f, store), MCPURL: "http://127.0.0.1/mcp"})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, refused := h.parse(body)
 		if refused == nil && !m.notification() {

@@ -189,13 +189,17 @@ func (h *handler) endpoint(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", x.requestID)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	version, body, refused := h.check(w, r, x)
-	if x.msg != nil && x.msg.method == "tools/call" {
-		defer func() { h.logCall(x, time.Since(started)) }()
-	}
+	called := x.msg != nil && x.msg.method == "tools/call"
 	if refused != nil {
 		x.log.refused(refused)
+		if called {
+			h.logCall(x, time.Since(started))
+		}
 		refuse(w, r, refused)
 		return
+	}
+	if called {
+		defer func() { h.logCall(x, time.Since(started)) }()
 	}
 	if x.msg.notification() {
 		w.WriteHeader(http.StatusAccepted) // each request stands alone: there is nothing to be notified of

@@ -317,7 +317,8 @@ func answerIn(responses json.RawMessage) (answer, error) {
 	out.confirm = &yes
 	if raw, sent := content["reason"]; sent && string(raw) != "null" {
 		reason, ok := text(raw)
-		if tooLong := len([]rune(reason)) > maxReasonAsked; yes && (!ok || tooLong) {
+		fits := ok && len([]rune(reason)) <= maxReasonAsked && !strings.ContainsRune(reason, 0)
+		if yes && !fits {
 			return answer{action: out.action}, nil // not what the form takes
 		}
 		out.reason = reason

@@ -239,7 +239,7 @@ func fillGrant(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error 
 const maxTimeline = 200
 
 func fillTimeline(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
-	err := tx.DB.Where("approval_request_id = ? AND workspace_id = ?", p.Request.ID, p.Request.WorkspaceID).Order("at DESC, id DESC").Limit(maxTimeline).Find(&p.Timeline).Error
+	err := tx.DB.Where("approval_request_id = ? AND approval_request_id <> '' AND workspace_id = ?", p.Request.ID, p.Request.WorkspaceID).Order("at DESC, id DESC").Limit(maxTimeline).Find(&p.Timeline).Error
 	if err != nil {
 		return fmt.Errorf("approvals: read trail: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -105,6 +106,9 @@ const (
 // sealEvents links new events into their workspace's hash chain shortly after they were written, so
 // that no writer ever waits for the chain's head.
 func (s *Store) sealEvents(ctx context.Context) {
+	if err := s.sealLeftOver(ctx); err != nil && ctx.Err() == nil {
+		s.log.Warn("audit events not sealed yet", "cause", err)
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -131,6 +135,18 @@ func (s *Store) sealEvents(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// sealLeftOver links what a process wrote that ended before it could seal.
+func (s *Store) sealLeftOver(ctx context.Context) error {
+	var workspaces []string
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		return tx.DB.Model(&AuditEvent{}).Where("seq IS NULL").Distinct().Pluck("workspace_id", &workspaces).Error
+	})
+	for _, ws := range workspaces {
+		err = errors.Join(err, s.SealEvents(ctx, ws))
+	}
+	return err
 }
 
 // SealEvents links every event of a workspace that is not yet in its hash chain.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
 	"sort"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 )
 
 // HashSecret is the form in which tokens and session secrets are kept. They carry enough randomness
@@ -310,7 +310,7 @@ var decoyHash = sync.OnceValue(func() string {
 // password look the same (unauthenticated); too many failures are RATE_LIMITED.
 func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string) (secret string, id Identity, err error) {
 	email = strings.ToLower(strings.TrimSpace(email))
-	if err := s.mayTrySignIn(ctx, email, address); err != nil {
+	if err := s.countAttempt(ctx, email, address); err != nil {
 		return "", Identity{}, err
 	}
 	var user User
@@ -328,10 +328,13 @@ func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent 
 	}
 	match, cmpErr := false, error(nil)
 	if len(password) <= 4*MaxPassword {
-		match, cmpErr = argon2id.ComparePasswordAndHash(password, hash)
+		match, cmpErr = comparePassword(ctx, password, hash)
 	}
 	if cmpErr != nil || !match || user.PasswordHash == "" || !user.Active || user.Kind != KindPerson {
-		if err := s.countFailure(ctx, user, email, address); err != nil {
+		if ctx.Err() != nil {
+			return "", Identity{}, ctx.Err()
+		}
+		if err := s.recordFailure(ctx, user, email, address); err != nil {
 			return "", Identity{}, err
 		}
 		return "", Identity{}, E(Unauthenticated, "E-mail or password is not right.", nil)
@@ -343,6 +346,11 @@ func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent 
 			return err
 		}
 		if err := tx.DB.Where("subject = ?", "email:"+email).Delete(&SignInAttempt{}).Error; err != nil {
+			return err
+		}
+		err := tx.DB.Model(&SignInAttempt{}).Where("subject = ? AND failures > 0", "address:"+address).
+			Update("failures", gorm.Expr("failures - 1")).Error
+		if err != nil {
 			return err
 		}
 		id = Identity{Session: &session}
@@ -374,43 +382,37 @@ func clip(s string, n int) string {
 	return s
 }
 
-func (s *Store) mayTrySignIn(ctx context.Context, email, address string) error {
+// countAttempt counts a sign-in before its password is looked at, so that no number of attempts at the
+// same moment gets past the limit; a sign-in that succeeds takes its count back. An attempt over the
+// limit is RATE_LIMITED.
+func (s *Store) countAttempt(ctx context.Context, email, address string) error {
 	window := At(s.Now().Time.Truncate(signInWindow))
-	var over bool
-	err := s.View(ctx, Principal{}, func(tx *Tx) error {
-		var rows []SignInAttempt
-		err := tx.DB.Where("window_at = ? AND subject IN ?", window, []string{"email:" + email, "address:" + address}).Find(&rows).Error
-		for _, r := range rows {
-			limit := maxFailuresEmail
-			if strings.HasPrefix(r.Subject, "address:") {
-				limit = maxFailuresAddress
+	return s.InTx(ctx, Principal{}, func(tx *Tx) error {
+		for _, of := range []struct {
+			subject string
+			most    int
+		}{{"address:" + address, maxFailuresAddress}, {"email:" + email, maxFailuresEmail}} {
+			counted := tx.DB.Exec(`INSERT INTO sign_in_attempts (subject, window_at, failures) VALUES (?, ?, 1)
+				ON CONFLICT (subject, window_at) DO UPDATE SET failures = sign_in_attempts.failures + 1 WHERE sign_in_attempts.failures < ?`,
+				of.subject, window, of.most)
+			if counted.Error != nil {
+				return counted.Error
 			}
-			over = over || r.Failures >= limit
+			if counted.RowsAffected == 0 {
+				wait := window.Add(signInWindow).Sub(tx.Now.Time)
+				return E(RateLimited, "Too many failed sign-ins. Wait a while and try again.", map[string]any{"retry_after_seconds": int(wait.Seconds()) + 1})
+			}
 		}
-		return err
+		return nil
 	})
-	if err != nil || !over {
-		return err
-	}
-	wait := window.Add(signInWindow).Sub(s.Now().Time)
-	return E(RateLimited, "Too many failed sign-ins. Wait a while and try again.", map[string]any{"retry_after_seconds": int(wait.Seconds()) + 1})
 }
 
-func (s *Store) countFailure(ctx context.Context, user User, email, address string) error {
+// recordFailure puts a failed sign-in of a known person on the trails of their workspaces.
+func (s *Store) recordFailure(ctx context.Context, user User, email, address string) error {
+	if user.ID == "" {
+		return nil
+	}
 	return s.InTx(ctx, Principal{UserID: user.ID, UserName: email, Channel: ChannelWeb}, func(tx *Tx) error {
-		window := At(tx.Now.Time.Truncate(signInWindow))
-		for _, subject := range []string{"email:" + email, "address:" + address} {
-			err := tx.DB.Clauses(clause.OnConflict{
-				Columns:   []clause.Column{{Name: "subject"}, {Name: "window_at"}},
-				DoUpdates: clause.Assignments(map[string]any{"failures": gorm.Expr("sign_in_attempts.failures + 1")}),
-			}).Create(&SignInAttempt{Subject: subject, WindowAt: window, Failures: 1}).Error
-			if err != nil {
-				return err
-			}
-		}
-		if user.ID == "" {
-			return nil
-		}
 		id := Identity{}
 		if err := tx.identify(&id, user.ID); err != nil {
 			if errors.Is(err, ErrNoRow) {
@@ -420,6 +422,19 @@ func (s *Store) countFailure(ctx context.Context, user User, email, address stri
 		}
 		return tx.auditEverywhere(id, "person.sign_in_failed", map[string]any{"address": address})
 	})
+}
+
+// hashing bounds how many passwords are checked at once: each takes 64 MB and a core.
+var hashing = make(chan struct{}, max(2, runtime.NumCPU()))
+
+func comparePassword(ctx context.Context, password, hash string) (bool, error) {
+	select {
+	case hashing <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { <-hashing }()
+	return argon2id.ComparePasswordAndHash(password, hash)
 }
 
 // IdentityBySession finds who a session's cookie belongs to. An unknown or expired session is

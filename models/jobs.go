@@ -138,7 +138,8 @@ func (w *Worker) runOne(ctx context.Context, job Job) error {
 	w.log.Error("job failed, will be tried again", "kind", job.Kind, "subject", job.Subject, "attempts", job.Attempts+1, "cause", err)
 	pause := min(jobRetry<<min(job.Attempts, 10), jobRetryMax)
 	return w.store.InTx(ctx, by, func(tx *Tx) error {
-		return tx.DB.Model(&Job{}).Where("kind = ? AND subject = ?", job.Kind, job.Subject).
+		// Only as it was: one that was moved meanwhile keeps its new time.
+		return tx.DB.Model(&Job{}).Where("kind = ? AND subject = ? AND due_at = ?", job.Kind, job.Subject, job.DueAt).
 			Updates(map[string]any{"attempts": job.Attempts + 1, "last_error": err.Error(), "due_at": tx.Now.Add(pause)}).Error
 	})
 }

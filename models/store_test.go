@@ -571,6 +571,62 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
+func TestGuessingAtTheSameMomentGetsNoFurtherThanOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	modelstest.Each(t, func(t *testing.T, store *models.Store) {
+		company(t, store)
+		var wg sync.WaitGroup
+		var looked, limited atomic.Int64
+		for range 24 {
+			wg.Go(func() {
+				_, _, err := store.SignIn(t.Context(), "nobody@example.com", "guess", "127.0.0.1", "test")
+				switch {
+				case models.IsCode(err, models.Unauthenticated):
+					looked.Add(1)
+				case models.IsCode(err, models.RateLimited):
+					limited.Add(1)
+				default:
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if looked.Load() != 10 || limited.Load() != 14 {
+			t.Errorf("%d guesses were looked at and %d refused, want 10 and 14", looked.Load(), limited.Load())
+		}
+	})
+}
+
+func TestEventsOfAProcessThatEndedAreSealedByTheNext(t *testing.T) {
+	t.Parallel()
+	modelstest.EachDatabase(t, func(t *testing.T, url string) {
+		clock := modelstest.NewClock()
+		first, err := models.Open(t.Context(), url, models.Options{Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		company(t, first)
+		if err := first.Close(); err != nil { // sooner than the sealer's pause
+			t.Fatal(err)
+		}
+		second := modelstest.Open(t, url, clock)
+		wait := second.Hub().Wait(t.Context(), time.Minute, nil, func() (bool, error) {
+			var left int64
+			err := second.View(t.Context(), operator, func(tx *models.Tx) error {
+				return tx.DB.Model(&models.AuditEvent{}).Where("seq IS NULL").Count(&left).Error
+			})
+			return left == 0, err
+		})
+		var left int64
+		err = second.View(t.Context(), operator, func(tx *models.Tx) error {
+			return tx.DB.Model(&models.AuditEvent{}).Where("seq IS NULL").Count(&left).Error
+		})
+		if wait != nil || err != nil || left != 0 {
+			t.Errorf("%d events are in no chain (%v, %v)", left, wait, err)
+		}
+	})
+}
+
 func TestWhatTheCommandsRefuse(t *testing.T) {
 	t.Parallel()
 	store, _ := modelstest.SQLite(t)

@@ -132,7 +132,7 @@ func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[s
 		}
 		next.DueAt = d.due(tx.Now, next.Queue)
 	}
-	requests, err := s.sideEffects(tx, c, &next, exit, values, ws)
+	requests, err := s.sideEffects(tx, c, &next, exit, values)
 	if err != nil {
 		return err
 	}
@@ -183,14 +183,14 @@ func followUp(exit Exit, next models.Case) (string, map[string]any) {
 }
 
 // sideEffects does what some exits do besides telling the agent, and answers the requests concerned.
-func (s *Service) sideEffects(tx *models.Tx, c models.Case, next *models.Case, exit Exit, values map[string]string, ws models.Workspace) ([]string, error) {
+func (s *Service) sideEffects(tx *models.Tx, c models.Case, next *models.Case, exit Exit, values map[string]string) ([]string, error) {
 	switch exit.effect {
 	case effectVerdict:
 		return nil, rememberPair(tx, c)
 	case effectFraud:
 		return nil, markFraud(tx, next)
 	case effectPeriod:
-		return nil, reopenPeriod(tx, c, values["until"], ws)
+		return nil, reopenPeriod(tx, c, values["until"])
 	case effectName, effectRoute:
 		return s.routeRequest(tx, c, exit, values["person"])
 	}
@@ -220,12 +220,20 @@ func markFraud(tx *models.Tx, next *models.Case) error {
 
 // reopenPeriod moves the desk's closed-through date back before the month in which the invoice is to
 // be posted (see reopenedThrough). Nothing closes it again by itself.
-func reopenPeriod(tx *models.Tx, c models.Case, until string, ws models.Workspace) error {
+func reopenPeriod(tx *models.Tx, c models.Case, until string) error {
 	wanted, err := postingDate(tx, c)
 	if err != nil {
 		return err
 	}
 	end, err := dateIn(until)
+	if err != nil {
+		return err
+	}
+	// Whoever moves the period at the same moment is waited for, and what they left is what moves.
+	if _, err := tx.LockRules(); err != nil {
+		return err
+	}
+	ws, err := tx.Workspace()
 	if err != nil {
 		return err
 	}

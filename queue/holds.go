@@ -71,12 +71,21 @@ type HoldView struct {
 	CaseID      string             `json:"case_id,omitempty"`
 	URL         string             `json:"url"`
 	CreatedAt   models.Time        `json:"created_at"`
+	Checks      []CheckView        `json:"checks,omitempty"` // of a single hold, oldest first
 
 	Agent         string `json:"-"`
 	InvoiceNumber string `json:"-"`
 	Supplier      string `json:"-"`
 	Amount        string `json:"-"`
 	Currency      string `json:"-"`
+}
+
+// CheckView is one re-check of a hold: made, with who reported it, or missed.
+type CheckView struct {
+	At     models.Time `json:"at"`
+	DueAt  models.Time `json:"due_at"`
+	Result string      `json:"result"` // available, still_missing or missed
+	By     string      `json:"by,omitempty"`
 }
 
 // Hold makes an invoice wait for a re-check, or joins the hold that already waits for the same
@@ -463,10 +472,21 @@ func (s *Service) GetHold(ctx context.Context, by models.Principal, holdID strin
 		if err != nil {
 			return err
 		}
-		out, err = holdViewOf(h, seesPrivate(by, !readsAll(by) || h.AgentID == by.UserID))
+		if out, err = holdViewOf(h, seesPrivate(by, !readsAll(by) || h.AgentID == by.UserID)); err != nil {
+			return err
+		}
+		checks, err := checksOf(tx, h.ID)
+		for _, c := range checks {
+			out.Checks = append(out.Checks, CheckView{At: c.At, DueAt: c.DueAt, Result: c.Result, By: c.ByName})
+		}
 		return err
 	})
 	return out, err
+}
+
+func checksOf(tx *models.Tx, holdID string) (checks []models.HoldCheck, err error) {
+	err = tx.DB.Where("hold_id = ?", holdID).Order("at, id").Find(&checks).Error
+	return checks, err
 }
 
 func readHold(tx *models.Tx, id string) (models.Hold, error) {
@@ -593,7 +613,9 @@ func (s *Service) ListHolds(ctx context.Context, by models.Principal, f HoldFilt
 // HoldPage is one hold with every check and its history, oldest first.
 type HoldPage struct {
 	Hold     HoldView
-	Hidden   bool // tax and bank data is not for the reader
+	Hidden   bool   // tax and bank data is not for the reader
+	LeasedBy string // name of who makes the due check right now; empty when nobody does
+	Zone     string // of the workspace, whose business days the checks follow
 	Checks   []models.HoldCheck
 	Timeline []models.AuditEvent
 }
@@ -611,8 +633,20 @@ func (s *Service) HoldPage(ctx context.Context, by models.Principal, holdID stri
 		if out.Hold, err = holdViewOf(h, private); err != nil {
 			return err
 		}
-		if err := tx.DB.Where("hold_id = ?", h.ID).Order("at, id").Find(&out.Checks).Error; err != nil {
+		if out.Checks, err = checksOf(tx, h.ID); err != nil {
 			return err
+		}
+		ws, err := tx.Workspace()
+		if err != nil {
+			return err
+		}
+		out.Zone = ws.TimeZone
+		if h.LeasedByID != nil && tx.Now.Before(h.LeaseUntil.Time) {
+			holder, err := tx.User(*h.LeasedByID)
+			if err != nil {
+				return err
+			}
+			out.LeasedBy = holder.Name
 		}
 		return tx.DB.Where("workspace_id = ? AND subject = ? AND subject <> ''", by.WorkspaceID, h.ID).Order("at, id").Limit(maxTimeline).Find(&out.Timeline).Error
 	})

@@ -22,7 +22,7 @@ func TestHidingReachesTablesAndPairs(t *testing.T) {
 		`{"kind":"table","columns":["Name","IBAN"],"rows":[["x","DE1"],["y"]]}`: `{"kind":"table","columns":["Name","IBAN"],"rows":[["x","(hidden)"],["y"]]}`,
 		`{"name":"tax id","value":"DE811"}`:                                     `{"name":"tax id","value":"(hidden)"}`,
 		`{"old":{"supplier_tax_id":["a"]}}`:                                     `{"old":{"supplier_tax_id":"(hidden)"}}`,
-		`{"broken"`: `"(hidden)"`,
+		`{"broken"`:                                                             `"(hidden)"`,
 	} {
 		h := &hider{}
 		h.learnRaw(json.RawMessage(in))

@@ -198,3 +198,29 @@ func TestALostLeaseIsGivenAgainForTheSameKey(t *testing.T) {
 		refused(t, err, models.Conflict)
 	})
 }
+
+func TestAHoldTellsItsChecksItsLeaseAndItsZone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c *cast) {
+		h := c.hold(c.waitFor("i1", 3))
+		c.clock.Set(h.NextCheckAt.Time)
+		c.lease()
+		page, err := c.desk.HoldPage(t.Context(), c.clara, h.HoldID)
+		must(t, err)
+		if page.LeasedBy != "agent-one" || page.Zone != "Europe/Berlin" || len(page.Checks) != 0 {
+			t.Errorf("while it is checked: %+v", page)
+		}
+		next := c.report(h.HoldID, queue.CheckStillMissing)
+		c.clock.Set(next.NextCheckAt.Add(24 * time.Hour))
+		c.runJobs()
+		v, err := c.desk.GetHold(t.Context(), c.agent, h.HoldID)
+		must(t, err)
+		if len(v.Checks) != 2 || v.Checks[0].Result != "still_missing" || v.Checks[0].By != "agent-one" || v.Checks[0].DueAt != h.NextCheckAt ||
+			v.Checks[1].Result != "missed" || v.Checks[1].By != "" || v.ChecksLeft != 1 {
+			t.Errorf("after a report and a miss: %+v", v)
+		}
+		if page, err = c.desk.HoldPage(t.Context(), c.clara, h.HoldID); err != nil || page.LeasedBy != "" {
+			t.Errorf("nobody checks it now: %v %q", err, page.LeasedBy)
+		}
+	})
+}

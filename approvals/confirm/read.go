@@ -374,7 +374,7 @@ func (f Field) inWords(raw json.RawMessage) string {
 const maxTimeline = 200
 
 func fillTimeline(tx *models.Tx, p *Page) error {
-	err := tx.DB.Where("subject = ? AND workspace_id = ?", p.Confirmation.ID, p.Confirmation.WorkspaceID).Order("at DESC, id DESC").Limit(maxTimeline).Find(&p.Timeline).Error
+	err := tx.DB.Where("subject = ? AND subject <> '' AND workspace_id = ?", p.Confirmation.ID, p.Confirmation.WorkspaceID).Order("at DESC, id DESC").Limit(maxTimeline).Find(&p.Timeline).Error
 	if err != nil {
 		return fmt.Errorf("confirm: read trail: %w", err)
 	}

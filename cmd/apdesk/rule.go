@@ -30,6 +30,9 @@ type ruleCreateCmd struct {
 }
 
 func (c ruleCreateCmd) Run(e *env) error {
+	if c.Required != 1 && c.Required != 2 {
+		return models.Invalid(models.Issue{Path: "/required", Message: "must be 1 or 2 people"})
+	}
 	store, err := e.open()
 	if err != nil {
 		return err

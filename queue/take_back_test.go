@@ -211,7 +211,7 @@ func TestAHoldTellsItsChecksItsLeaseAndItsZone(t *testing.T) {
 			t.Errorf("while it is checked: %+v", page)
 		}
 		next := c.report(h.HoldID, queue.CheckStillMissing)
-		c.clock.Set(next.NextCheckAt.Add(24 * time.Hour))
+		c.clock.Set(next.NextCheckAt.Add(24 * time.Hour).Time)
 		c.runJobs()
 		v, err := c.desk.GetHold(t.Context(), c.agent, h.HoldID)
 		must(t, err)

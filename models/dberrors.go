@@ -2,8 +2,10 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
 	"strings"
 
@@ -54,14 +56,18 @@ func outage(err error) bool {
 	}
 	var netErr net.Error
 	var connect *pgconn.ConnectError
-	return errors.As(err, &connect) || errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn)
+	return errors.As(err, &connect) || errors.As(err, &netErr) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // retryable says whether a PostgreSQL transaction lost a race it may simply run again: a
-// serialization failure or a deadlock.
+// serialization failure, a deadlock, or a connection that was gone before anything was sent.
 func retryable(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
+	if errors.As(err, &pg) {
+		return pg.Code == "40001" || pg.Code == "40P01"
+	}
+	return pgconn.SafeToRetry(err)
 }
 
 // IsDuplicate says whether a unique index refused a row.

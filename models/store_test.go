@@ -709,3 +709,44 @@ func TestSettingsAreChangedOnlyByTheRolesThatMay(t *testing.T) {
 		}
 	}
 }
+
+// A database that restarts drops every connection at once. Calls on the dropped ones are told to come
+// back, or go through on a new one; none is told that the desk is broken.
+func TestDroppedConnectionsAreAnOutageNotAFault(t *testing.T) {
+	t.Parallel()
+	url := modelstest.MigratedPostgresURL(t)
+	clock := modelstest.NewClock()
+	store, other := modelstest.Open(t, url, clock), modelstest.Open(t, url, clock)
+	company(t, store)
+	var read, write sync.WaitGroup
+	each := func(wg *sync.WaitGroup, do func() error) {
+		for range 8 {
+			wg.Go(func() {
+				if err := do(); err != nil && !models.IsCode(err, models.Unavailable) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	reading := func() error {
+		return store.View(t.Context(), operator, func(tx *models.Tx) error { _, err := tx.Workspace(); return err })
+	}
+	writing := func() error {
+		return store.InTx(t.Context(), operator, func(tx *models.Tx) error { return tx.Audit("case.opened", models.Ref{}, nil) })
+	}
+	for range 3 {
+		each(&read, reading)
+		err := other.InTx(t.Context(), operator, func(tx *models.Tx) error {
+			return tx.DB.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Error
+		})
+		if err != nil && !models.IsCode(err, models.Unavailable) {
+			t.Fatal(err)
+		}
+		each(&read, reading)
+		each(&write, writing)
+	}
+	if err := writing(); err != nil {
+		t.Errorf("the desk did not recover: %v", err)
+	}
+}

@@ -103,7 +103,7 @@ func New(cfg Config) (*Server, error) {
 		BodyLimit: BodyLimit, ReadBufferSize: readBufferSize, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorHandler: s.failed,
 	})
-	s.app.Use(s.observe, s.headers)
+	s.app.Use(s.observe, s.headers, readable)
 	s.app.Get("/healthz", s.healthz)
 	s.app.Get("/readyz", s.readyz)
 	s.app.Get("/metrics", s.metrics.handler())

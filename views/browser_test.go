@@ -132,7 +132,7 @@ func browse(t *testing.T) *rod.Browser {
 
 func open(t *testing.T, b *rod.Browser, url string, width int) *rod.Page {
 	t.Helper()
-	p := b.MustPage("").Timeout(30 * time.Second)
+	p := b.MustPage("").Timeout(2 * time.Minute)
 	t.Cleanup(func() { _ = p.Close() })
 	p.MustSetViewport(width, 900, 1, false)
 	p.MustNavigate(url).MustWaitLoad()

@@ -203,3 +203,11 @@ type ActionCell struct {
 
 // opens says whether the server asks to open an address rather than about a call.
 func (p ConfirmationPage) opens() bool { return len(p.Questions) > 0 && p.Questions[0].Address != nil }
+
+// wants is what the agent does or did, within a sentence.
+func (p ConfirmationPage) wants() string {
+	if p.Expires.Zero() {
+		return "wanted to run"
+	}
+	return "wants to run"
+}

@@ -22,6 +22,7 @@ type HoldRow struct {
 	NextCheck     ui.Moment
 	Left          string // "3 of 5"
 	Last          string // "still missing, 6 h ago"
+	Agent         ui.Foreign
 }
 
 // HoldsPage is the list of holds.

@@ -58,7 +58,7 @@ func samplePage(title, current string) views.Page {
 		SwitchURL: "/workspace",
 		Nav: []views.NavGroup{
 			{Items: []views.NavItem{
-				item("Your desk", "/", "4", "nav-home"), item("Approvals", "/approvals", "2", "nav-approvals"), item("Holds", "/holds", "3", "nav-holds"),
+				item("Your desk", "/", "4", "nav-home"), item("Approvals", "/approvals", "2", "nav-approvals"), item("Confirmations", "/confirmations", "1", "nav-confirmations"), item("Holds", "/holds", "3", "nav-holds"),
 			}},
 			{Heading: "Queues", Items: []views.NavItem{
 				item("AP", "/queues/ap", "12", ""), item("AP lead", "/queues/ap_lead", "1", ""), item("Procurement", "/queues/procurement", "4", ""),
@@ -473,5 +473,14 @@ func gallery() map[string]templ.Component {
 		"rules":             views.Rules(sampleRules()),
 		"problem":           views.Problem(sampleProblem()),
 		"confirm":           views.Confirm(sampleConfirm()),
+
+		"confirmations":        views.Confirmations(sampleConfirmationsPage()),
+		"confirmation":         views.Confirmation(sampleConfirmation()),
+		"confirmation-refused": views.Confirmation(refusedConfirmation()),
+		"confirmation-url":     views.Confirmation(urlConfirmation()),
+		"confirmation-done":    views.Confirmation(doneConfirmation()),
+		"confirmation-again":   views.SecondStep(sampleSecondStep()),
+		"servers":              views.Servers(sampleServers()),
+		"security":             views.Security(sampleSecurity()),
 	}
 }

@@ -102,19 +102,19 @@ const (
 
 // Field is a labelled control with its hint and its error.
 type Field struct {
-	ID       string // unique on the page; Name when empty
-	Name     string
-	Label    string
+	ID    string // unique on the page; Name when empty
+	Name  string
+	Label string
 	// LabelForeign is the label in somebody else's words, shown instead of Label; About is what they
 	// say about the field. Both are kept apart from the desk's own words.
 	LabelForeign Foreign
 	About        Foreign
 	Kind         FieldKind
-	Value    string
-	Hint     string
-	Error    string
-	Suffix   string // shown after the control: a currency
-	Required bool
+	Value        string
+	Hint         string
+	Error        string
+	Suffix       string // shown after the control: a currency
+	Required     bool
 	// RequiredLater is for fields that are needed only with a choice made
 	// elsewhere in the form: the script makes them required, not the page.
 	RequiredLater bool

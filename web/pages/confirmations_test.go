@@ -93,10 +93,10 @@ func TestAQuestionIsToldInPlainWords(t *testing.T) {
 	list.wants(t, "confirmation-row", "Waiting", "expires in 1 h", "delete_document", "answered by finance lead")
 
 	seen := fiona.get("/confirmations/" + id)
-	if h := seen.text("h1"); h != "May robot run delete_document at Archive ?" && h != "May robot run delete_document at Archive?" {
+	if h := seen.text("h1"); h != "robot wants to run delete_document at Archive" {
 		t.Errorf("the heading reads %q", h)
 	}
-	seen.wants(t, "server", "Archive", "not known to this workspace", "reported by agent robot", "https://archive.example.com/mcp")
+	seen.wants(t, "server", "Archive", "not registered", "reported by agent robot", "https://archive.example.com/mcp")
 	seen.wants(t, "unknown-server", "Nobody has checked them")
 	seen.wants(t, "exact-call", "If you accept, the server goes on with exactly this call", "document_id", "D-77", "2.5", "until", "none")
 	seen.wants(t, "agent-words", "What the server asks", "foreign text, written by Archive", "Delete D-77 for good?")
@@ -519,7 +519,7 @@ func TestRulesSayWhoseRoleAnswersForAServer(t *testing.T) {
 	id := d.forward(d.robot(), asks(yesOrNo, `"confirm"`))
 	petra := d.signedIn("petra")
 	theirs := petra.get("/confirmations/" + id)
-	theirs.wants(t, "server", "Document archive", "known to this workspace", "the agent calls it Archive")
+	theirs.wants(t, "server", "Document archive", "registered", "the agent calls it Archive")
 	theirs.wants(t, "who-decides", "procurement", "A rule of this workspace")
 	if !theirs.has("answer-form") || theirs.has("unknown-server") || d.signedIn("fiona").get("/confirmations/"+id).has("answer-form") {
 		t.Error("the rule does not say who answers")

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -63,7 +64,7 @@ func (v *visit) holdRows(items []queue.HoldView) []views.HoldRow {
 	for _, h := range items {
 		row := views.HoldRow{ID: h.HoldID, URL: holdURL(h.HoldID), Status: holdBadge(h.Status, v.isOverdue(h)), CodeWords: h.Code.Title(), Code: ui.Foreign(h.Code),
 			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: orderLine(h), Amount: figures(h.Amount, h.Currency), Currency: h.Currency,
-			Waiting: v.age(h.CreatedAt), Left: fmt.Sprintf("%d of %d", h.ChecksLeft, h.MaxChecks)}
+			Waiting: v.age(h.CreatedAt), Agent: ui.Foreign(h.Agent), Left: fmt.Sprintf("%d of %d", h.ChecksLeft, h.MaxChecks)}
 		if h.Status == models.HoldWaiting {
 			row.NextCheck = v.due(h.NextCheckAt)
 		}
@@ -127,11 +128,28 @@ func (v *visit) showHold() error {
 	if h.CaseID != "" {
 		out.Case = &views.RelatedLink{Text: "The case that was opened", URL: caseURL(h.CaseID)}
 	}
+	if h.Status == models.HoldCancelled {
+		out.Notices = append(out.Notices, v.cancelled(page.Timeline))
+	}
 	if v.isOverdue(h) {
 		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: "The check is overdue", TestID: "overdue",
 			Text: "A check that nobody makes within 24 hours of its time counts as missed. After the last one a case opens in accounts payable."})
 	}
 	return render(v.c, http.StatusOK, views.Hold(out))
+}
+
+// cancelled says who ended a hold, and why.
+func (v *visit) cancelled(events []models.AuditEvent) ui.Notice {
+	n := ui.Notice{Tone: ui.ToneInfo, Heading: "This hold is cancelled: no check of it comes due any more", TestID: "cancelled"}
+	for _, e := range events {
+		if e.Action != "hold.cancelled" {
+			continue
+		}
+		var d eventData
+		_ = json.Unmarshal([]byte(e.Data), &d) // without a reason that can be read there is none
+		n.Heading, n.Text = ui.Foreign(e.ActorName).Plain()+" cancelled this hold "+v.ago(e.At), ui.Foreign(orSome(d.Reason, "No reason was given. No check of it comes due any more."))
+	}
+	return n
 }
 
 func (v *visit) check(number int, c models.HoldCheck) views.HoldCheck {

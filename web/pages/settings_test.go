@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
 )
 
 const holdText = `{"code": "GR_MISSING", "invoice": ` + invoiceText + `, "po_id": "4500018901", "line": 10, "max_checks": 3, "errors": []}`
@@ -139,5 +140,31 @@ func TestAListGoesOnWhereItsPageEnded(t *testing.T) {
 	}
 	if p := petra.do(http.MethodGet, "/queues/procurement?cursor=nonsense", nil); p.status != http.StatusBadRequest {
 		t.Errorf("a cursor that is none is answered %d", p.status)
+	}
+}
+
+func TestACancelledHoldSaysWhoAndWhy(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.hold(d.robot(), holdText)
+	anna := d.signedIn("anna")
+	anna.get("/holds").wants(t, "hold-row", "filed by robot")
+	waiting := anna.get("/holds/" + id)
+	if n := waiting.doc.Find("main form").Length(); n != 0 {
+		t.Errorf("a person is shown %d forms; only the agent that filed a hold ends it", n)
+	}
+	if p := anna.do(http.MethodPost, "/holds/"+id, one("csrf_token", waiting.doc.Find("input[name=csrf_token]").AttrOr("value", ""))); p.status != http.StatusMethodNotAllowed && p.status != http.StatusNotFound {
+		t.Errorf("a form posted to a hold is answered %d", p.status)
+	}
+	if _, err := d.queue.CancelHold(t.Context(), d.robot(), queue.CancelInput{HoldID: id, Reason: "The supplier sent a credit note."}, models.Idempotency{}); err != nil {
+		t.Fatal(err)
+	}
+	seen := anna.get("/holds/" + id)
+	seen.wants(t, "hold-status", "Cancelled")
+	seen.wants(t, "cancelled", "robot cancelled this hold just now", "The supplier sent a credit note.")
+	seen.wants(t, "timeline", "cancelled the hold")
+	anna.get("/holds?state=cancelled").wants(t, "hold-row", "Cancelled")
+	if anna.get("/holds").has("hold-row") {
+		t.Error("it still waits")
 	}
 }

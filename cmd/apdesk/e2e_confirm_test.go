@@ -165,18 +165,17 @@ func person(t *testing.T, v *visitor, values url.Values) (told func(client.Progr
 var invoiceAgent = &mcp.Implementation{Name: "invoice-agent", Version: "1.0.0"}
 
 // calls makes the destructive call with the Go helper and returns what the agent reads.
-func (r *register) calls(t *testing.T, confirmer *client.Confirmer, vendor string) (string, error) {
-	t.Helper()
+func (r *register) calls(ctx context.Context, confirmer *client.Confirmer, vendor string) (string, error) {
 	agent := confirmer.NewClient(invoiceAgent, r.server(), nil)
-	session, err := agent.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: r.url}, nil)
+	session, err := agent.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: r.url}, nil)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer func() { _ = session.Close() }()
 	if got := session.InitializeResult().ProtocolVersion; got != protocol2026 {
-		t.Fatalf("the register speaks %s", got)
+		return "", fmt.Errorf("the register speaks %s", got)
 	}
-	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "delete_vendor", Arguments: map[string]any{"vendor_id": vendor}})
+	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "delete_vendor", Arguments: map[string]any{"vendor_id": vendor}})
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +203,7 @@ func TestAHeadlessAgentsCallIsConfirmedByAPerson(t *testing.T) {
 			} {
 				r := newRegister(t)
 				told, answered := person(t, fiona, test.answer)
-				got, err := r.calls(t, client.New(desk, &client.Options{RunID: "run-1", Invoice: invoice(1, "10.00"), Progress: told}), "V-2001")
+				got, err := r.calls(t.Context(), client.New(desk, &client.Options{RunID: "run-1", Invoice: invoice(1, "10.00"), Progress: told}), "V-2001")
 				answered()
 				if err != nil || got != test.reads {
 					t.Errorf("over %s: %q, %v, want %q", name, got, err, test.reads)
@@ -244,6 +243,45 @@ func TestACalledOffCallIsWithdrawnFromTheDesk(t *testing.T) {
 		t.Error("a withdrawn question can still be answered")
 	}
 	if said := r.outcomes(); len(said) != 0 {
+		t.Errorf("the register was told %q", said)
+	}
+}
+
+func TestAWaitingCallOutlivesADeskThatIsKilled(t *testing.T) {
+	t.Parallel()
+	c := open(t, sqliteFile(t))
+	r, fiona, asker := newRegister(t), c.signIn(t, fiona), c.asking()
+	asked, ended := make(chan string, 1), make(chan error, 1)
+	confirmer := client.New(&client.REST{URL: c.url, Token: string(asker)}, &client.Options{Patience: patience, Progress: func(p client.Progress) {
+		if p.Confirmation.Status == client.Pending {
+			select {
+			case asked <- p.Confirmation.ID:
+			default:
+			}
+		}
+	}})
+	go func() {
+		got, err := r.calls(t.Context(), confirmer, "V-2002")
+		if err == nil && got != "V-2002 is deleted" {
+			err = fmt.Errorf("the agent read %q", got)
+		}
+		ended <- err
+	}()
+	var id string
+	select {
+	case id = <-asked:
+	case err := <-ended:
+		t.Fatalf("the call ended unasked: %v", err)
+	}
+	c.kill()
+	c.start()
+	if err := fiona.answers(t.Context(), id, accepts); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if said := r.outcomes(); len(said) != 1 {
 		t.Errorf("the register was told %q", said)
 	}
 }
@@ -305,7 +343,7 @@ func TestTheTypeScriptRecipe(t *testing.T) {
 			{accepts, "V-2001 is deleted", "deleted V-2001: closed <down>, 90 days, eu"},
 		} {
 			r := newRegister(t)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 			defer cancel()
 			agent := exec.CommandContext(ctx, node, script)
 			agent.Dir = dir

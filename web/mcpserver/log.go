@@ -33,6 +33,15 @@ func (r *record) ended(status string) {
 	r.status = status
 }
 
+// unless keeps how the call ended, if nobody has said so yet.
+func (r *record) unless(status string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status == "" {
+		r.status = status
+	}
+}
+
 func (r *record) refused(refused *refusal) { r.ended(fmt.Sprint(refused.code)) }
 
 // logCall writes the one line of a tools/call and counts it. It holds no secret: of an approval id only
@@ -42,7 +51,7 @@ func (h *handler) logCall(x *exchange, took time.Duration) {
 	defer x.log.mu.Unlock()
 	status := x.log.status
 	if status == "" {
-		status = "unanswered" // refused by the SDK, or the client left before the tool began
+		status = "unanswered" // the client left before the tool began
 	}
 	tool := x.msg.tool
 	if h.cfg.Observe != nil {

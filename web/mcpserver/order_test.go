@@ -181,11 +181,12 @@ func TestTheObserverIsToldHowEveryCallEnded(t *testing.T) {
 	for _, a := range []ask{
 		callTool("agent", "list_workspaces", `{}`), callTool("agent", "get_case", `{"case_id":"case_1"}`), callTool("agent", "drop_tables", `{}`),
 		callTool("agent", "panics", `{}`), resent("agent", "withdraw_case", args, state+"x", saysYes), resent("agent", "withdraw_case", args, state, declines),
-		modern("agent", "tools/list", ""), // no call
+		formCall("agent", `{"elicitation":true}`, "get_case", args, ""), // refused by the SDK
+		modern("agent", "tools/list", ""),                               // no call
 	} {
 		w.send(a)
 	}
-	for _, want := range []string{"route_to_person ok", "withdraw_case input_required", "list_workspaces ok", "get_case NOT_FOUND", "unknown -32602", "panics -32603", "withdraw_case -32602", "withdraw_case USER_DECLINED"} {
+	for _, want := range []string{"route_to_person ok", "withdraw_case input_required", "list_workspaces ok", "get_case NOT_FOUND", "unknown -32602", "panics -32603", "withdraw_case -32602", "withdraw_case USER_DECLINED", "get_case http_400"} {
 		if got := <-told; got != want {
 			t.Errorf("told %q, want %q", got, want)
 		}

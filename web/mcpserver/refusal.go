@@ -69,12 +69,14 @@ func encode(v any) []byte {
 type jsonOnly struct {
 	http.ResponseWriter
 	id      json.RawMessage
+	status  int // of the answer, 0 before there is one
 	plain   int // status of a plain-text answer being replaced
 	message bytes.Buffer
 }
 
 // WriteHeader holds a plain-text error back until its text is known.
 func (w *jsonOnly) WriteHeader(status int) {
+	w.status = status
 	if status >= 400 && !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
 		w.plain = status
 		return

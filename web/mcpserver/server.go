@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -224,6 +225,9 @@ func (h *handler) endpoint(w http.ResponseWriter, r *http.Request) {
 	answer := &jsonOnly{ResponseWriter: w, id: x.msg.id}
 	h.sdk.ServeHTTP(answer, r)
 	answer.finish()
+	if answer.status >= http.StatusBadRequest {
+		x.log.unless(fmt.Sprintf("http_%d", answer.status)) // the SDK refused it before any tool ran
+	}
 }
 
 // check is the published order of checks up to the params.

@@ -587,7 +587,7 @@ func TestAQuestionIsAnsweredOnceWhereverTheAnswerArrives(t *testing.T) {
 		}
 
 		// Asked by one, answered at the other.
-		id, args = w.filedCase("3")
+		_, args = w.filedCase("3")
 		state = w.asked("agent", "withdraw_case", args)
 		if got := second.sent(resent("agent", "withdraw_case", args, state, saysYes)); got != "ok" {
 			t.Errorf("at the other process: %s", got)

@@ -180,6 +180,35 @@ func TestInABrowser(t *testing.T) {
 		}
 	})
 
+	t.Run("declining needs nothing filled in, accepting does", func(t *testing.T) {
+		d := openDesk(t, views.Confirmation(sampleConfirmation()))
+		p := open(t, b, d.URL+"/confirmations/conf_01k6w1", 1280)
+		if n := p.MustEval(pressThrice, "accept").Int(); n != 0 {
+			t.Errorf("a form that is not filled in was sent %d times", n)
+		}
+		if n := p.MustEval(pressThrice, "decline").Int(); n != 1 {
+			t.Errorf("three clicks sent the no %d times", n)
+		}
+		if got := <-d.posts; !strings.HasPrefix(got, "action=decline&") {
+			t.Errorf("sent %q", got)
+		}
+	})
+
+	t.Run("a second look is not accepted without its box", func(t *testing.T) {
+		d := openDesk(t, views.SecondStep(sampleSecondStep()))
+		p := open(t, b, d.URL+"/confirmations/conf_01k6w1", 380)
+		if n := p.MustEval(pressThrice, "accept-now").Int(); n != 0 {
+			t.Errorf("sent %d times", n)
+		}
+		p.MustElement(`[data-testid="second-step"]`).MustClick()
+		if n := p.MustEval(pressThrice, "accept-now").Int(); n != 1 {
+			t.Errorf("three clicks sent it %d times", n)
+		}
+		if got := <-d.posts; got != "action=accept&content.confirm=true&csrf_token=csrf-sample&second_step=yes&version=1" {
+			t.Errorf("sent %q", got)
+		}
+	})
+
 	t.Run("a list refreshes by itself", func(t *testing.T) {
 		d := openDesk(t, views.Queue(sampleEmptyQueue()))
 		p := open(t, b, d.URL+"/queues/procurement", 1280)

@@ -593,3 +593,28 @@ func TestAnAdminBlocksAnActionOnAChannel(t *testing.T) {
 		}
 	}
 }
+
+func TestOpenConfirmationsAreToldOfNews(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	fiona, felix := d.signedIn("fiona"), d.signedIn("felix")
+	listens := func(path string) *stream {
+		t.Helper()
+		s := felix.open(t, base, felix.get(path).doc.Find("body").AttrOr("data-live", ""))
+		if s.status != http.StatusOK || !s.until("retry:") {
+			t.Fatalf("the stream of %s is answered %d", path, s.status)
+		}
+		return s
+	}
+	list, home := listens("/confirmations"), listens("/")
+	id := d.forward(d.robot(), asks(yesOrNo, `"confirm"`))
+	if !list.until("data:") || !home.until("data:") {
+		t.Error("a list is not told of a new question")
+	}
+	open := listens("/confirmations/" + id)
+	fiona.follow(fiona.send(fiona.get("/confirmations/"+id), "answer-form", one("action", "cancel")))
+	if !open.until("data:") {
+		t.Error("an open question is not told of its answer")
+	}
+}

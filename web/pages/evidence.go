@@ -27,16 +27,12 @@ func seesBankData(by models.Principal) bool {
 
 const withheldText = "shown to master data, finance lead and auditor only"
 
-// bankKeys are the names under which tax and bank data comes.
-var bankKeys = []string{"tax_id", "vat_id", "tax_number", "vat_number", "bank_account", "iban", "bic", "swift", "bank_code",
-	"account_number", "bank_data", "bank_details"}
-
 // withhold replaces tax and bank data in place and answers whether there was any.
 func withhold(v *ui.Value) bool {
 	found := false
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if slices.Contains(bankKeys, strings.ToLower(string(f.Key))) {
+		if models.IsPrivateName(string(f.Key)) {
 			f.Value = ui.TextValue(withheldText)
 			found = true
 			continue
@@ -154,7 +150,7 @@ func (r reader) row(columns []string, cells []json.RawMessage) (row []views.Cell
 			cell.Value, hidden = r.value(cells[i])
 			withheld = withheld || hidden
 		}
-		if !r.bankData && slices.Contains(bankKeys, strings.ToLower(strings.ReplaceAll(columns[i], " ", "_"))) {
+		if !r.bankData && models.IsPrivateName(columns[i]) {
 			cell.Value, withheld = ui.TextValue(withheldText), true
 		}
 		cell.Number = cell.Value.Kind == ui.KindNumber || (cell.Value.Kind == ui.KindText && isFigure(string(cell.Value.Text)))

@@ -53,6 +53,8 @@ type eventData struct {
 	Action         models.ElicitAction `json:"action"`
 	Server         string              `json:"server"`
 	Answered       bool                `json:"answered"`
+	Confirm        *bool               `json:"confirm"`
+	Note           string              `json:"note"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
@@ -256,6 +258,17 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 		}
 		if d.SecondStep {
 			t.details = append(t.details, ui.Pair("Second step", "shown the call once more, and meant it"))
+		}
+		return t
+	case "confirmation.asked":
+		return told{what: "was asked to have a person confirm " + d.Tool}
+	case "confirmation.answered_in_client":
+		t := told{what: "passed on a no to " + d.Tool, words: d.Reason, details: pairs("Who answered", d.Note)}
+		switch {
+		case d.Action == models.ElicitCancel:
+			t.what = "passed on that nobody answered about " + d.Tool
+		case d.Action == models.ElicitAccept && d.Confirm != nil && *d.Confirm:
+			t.what = "passed on a yes to " + d.Tool
 		}
 		return t
 	case "confirmation.answer_refused":

@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"testing"

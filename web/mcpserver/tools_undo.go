@@ -166,7 +166,11 @@ func wordsOfCase(v queue.CaseView, inv invoiceText) string {
 	if v.ClaimedBy != nil {
 		words += ", and " + *v.ClaimedBy + " is working on it"
 	}
-	return words + ". It is resolved as withdrawn and nobody will decide it any more. This cannot be undone."
+	words += ". It is resolved as withdrawn and nobody will decide it any more."
+	if v.Code != nil && *v.Code == models.ApproverNotFound {
+		words += " An approval request that waits behind it is withdrawn too."
+	}
+	return words + " This cannot be undone."
 }
 
 func wordsOfCall(t approvals.TakeBack) string {

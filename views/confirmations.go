@@ -98,6 +98,7 @@ type AnswerForm struct {
 	Form
 	Reason ui.Field
 	After  string // what accepting, declining and cancelling have in common
+	Kept   bool   // it holds what was typed before; a refresh must not replace it
 	Opens  bool   // accepting consents to open an address, not to a call
 }
 

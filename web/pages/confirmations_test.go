@@ -156,6 +156,9 @@ func TestAcceptingTakesASecondDeliberateStep(t *testing.T) {
 		!strings.Contains(back.doc.Find("[name='content.note']").Text(), "two") || back.doc.Find("[name=reason]").Text() != "It is a copy." {
 		t.Errorf("going back loses what was typed: %d %s", back.status, back.text("form[data-testid=answer-form]"))
 	}
+	if back.doc.Find("form[data-testid=answer-form][data-kept]").Length() != 1 || seen.doc.Find("form[data-kept]").Length() != 0 {
+		t.Error("a live refresh would replace what was typed, or never show news")
+	}
 	d.notTaken(id)
 
 	done := fiona.follow(fiona.send(unticked, "second-step-form", one("action", "accept", "second_step", "yes")))

@@ -77,7 +77,7 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (List
 			return err
 		}
 		var rows []models.ApprovalRequest
-		if err := q.Limit(f.Limit + 1).Find(&rows).Error; err != nil {
+		if err := q.Omit(heavyColumns...).Limit(f.Limit + 1).Find(&rows).Error; err != nil {
 			return fmt.Errorf("approvals: list: %w", err)
 		}
 		if len(rows) > f.Limit {
@@ -210,6 +210,9 @@ func itemsOf(tx *models.Tx, rows []models.ApprovalRequest) ([]ListItem, error) {
 	return items, nil
 }
 
+// heavyColumns may hold megabytes and are for the page of one request.
+var heavyColumns = []string{"arguments", "evidence", "body", "explanation"}
+
 // maxWaiting bounds what WaitingFor looks through; requests nearest to their expiry come first.
 const maxWaiting = 1000
 
@@ -225,7 +228,10 @@ func (s *Service) WaitingFor(ctx context.Context, by models.Principal) ([]ListIt
 			return err
 		}
 		var rows []models.ApprovalRequest
-		err = tx.DB.Where("workspace_id = ? AND status = ? AND expires_at > ?", by.WorkspaceID, models.RequestPending, tx.Now).
+		// Only what a rule, as it was when it routed them, or a lead's choice lets this person near.
+		err = tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND status = ? AND expires_at > ?", by.WorkspaceID, models.RequestPending, tx.Now).
+			Where("named_id = ? OR EXISTS (SELECT 1 FROM rules r WHERE r.id = rule_id AND r.version = rule_version AND (r.role IN ? OR r.people LIKE ?))",
+				by.UserID, append([]models.Role{"-"}, by.Roles...), `%"`+by.UserID+`"%`).
 			Order("expires_at, id").Limit(maxWaiting).Find(&rows).Error
 		if err != nil {
 			return fmt.Errorf("approvals: list pending: %w", err)

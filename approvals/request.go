@@ -76,6 +76,11 @@ func readCall(workspace string, in RequestInput) (exactCall, error) {
 
 // file writes or joins a request in the caller's transaction.
 func (s *Service) file(tx *models.Tx, in RequestInput, call exactCall) (RequestView, error) {
+	// Routing and edits of rules, bindings and the period wait for one another here, before any of them
+	// is read.
+	if _, err := tx.LockRules(); err != nil {
+		return RequestView{}, fmt.Errorf("approvals: lock rules: %w", err)
+	}
 	bindings, err := tx.Bindings()
 	if err != nil {
 		return RequestView{}, fmt.Errorf("approvals: read bindings: %w", err)
@@ -96,10 +101,6 @@ func (s *Service) file(tx *models.Tx, in RequestInput, call exactCall) (RequestV
 	}
 	if len(issues) > 0 {
 		return RequestView{}, models.Invalid(issues...)
-	}
-	// Routing, rule edits and period changes wait for one another here.
-	if _, err := tx.LockRules(); err != nil {
-		return RequestView{}, fmt.Errorf("approvals: lock rules: %w", err)
 	}
 	if err := checkPeriod(tx, values.PostingDate); err != nil {
 		return RequestView{}, err

@@ -165,10 +165,8 @@ func (s *Store) SealEvents(ctx context.Context, workspaceID string) error {
 }
 
 func (tx *Tx) seal(workspaceID string) (int, error) {
-	if tx.store.postgres {
-		if err := tx.DB.Exec("SELECT pg_advisory_xact_lock(hashtext(?))", "audit:"+workspaceID).Error; err != nil {
-			return 0, err
-		}
+	if err := tx.LockName("audit:" + workspaceID); err != nil {
+		return 0, err
 	}
 	var head []AuditEvent
 	if err := tx.DB.Where("workspace_id = ? AND seq IS NOT NULL", workspaceID).Order("seq DESC").Limit(1).Find(&head).Error; err != nil {

@@ -345,12 +345,12 @@ func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent 
 		if err := tx.DB.Create(&session).Error; err != nil {
 			return err
 		}
-		if err := tx.DB.Where("subject = ?", "email:"+email).Delete(&SignInAttempt{}).Error; err != nil {
-			return err
-		}
-		err := tx.DB.Model(&SignInAttempt{}).Where("subject = ? AND failures > 0", "address:"+address).
+		err := tx.DB.Model(&SignInAttempt{}).Where("subject = ? AND window_at = ? AND failures > 0", "address:"+address, At(tx.Now.Time.Truncate(signInWindow))).
 			Update("failures", gorm.Expr("failures - 1")).Error
 		if err != nil {
+			return err
+		}
+		if err := tx.DB.Where("subject = ?", "email:"+email).Delete(&SignInAttempt{}).Error; err != nil {
 			return err
 		}
 		id = Identity{Session: &session}

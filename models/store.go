@@ -279,6 +279,15 @@ func (tx *Tx) Lock() *gorm.DB {
 	return tx.DB.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
 }
 
+// LockName makes transactions that lock the same name wait for one another, for what has no row to
+// lock. What the one before committed is seen by the statements that follow.
+func (tx *Tx) LockName(name string) error {
+	if !tx.store.postgres {
+		return nil // there is one writer
+	}
+	return tx.DB.Exec("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name).Error
+}
+
 // InTx runs fn in one write transaction. fn may run more than once, so it must have no effect outside
 // tx; it must not call InTx or View. Its error undoes everything.
 func (s *Store) InTx(ctx context.Context, by Principal, fn func(*Tx) error) error {

@@ -2,12 +2,12 @@ package models
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"gorm.io/gorm/clause"
 )
 
@@ -238,8 +238,18 @@ func (tx *Tx) SetBinding(tool string, b Binding) error {
 	if err := tx.By.needEditor(RoleAdmin); err != nil {
 		return err
 	}
+	var issues []Issue
 	if tool == "" {
-		return errors.New("models: a binding needs a tool")
+		issues = append(issues, Issue{"/tool", "must name a tool"})
+	}
+	for name, pointer := range map[string]string{"invoice_id": b.InvoiceID, "amount": b.Amount, "currency": b.Currency, "posting_date": b.PostingDate, "supplier_id": b.SupplierID} {
+		// A pointer that can never be found would silently switch the comparison off.
+		if pointer != "" && !jsontext.Pointer(pointer).IsValid() {
+			issues = append(issues, Issue{"/" + name, fmt.Sprintf("holds %q, which is no JSON Pointer such as /invoice_id", pointer)})
+		}
+	}
+	if len(issues) > 0 {
+		return Invalid(issues...)
 	}
 	text, err := json.Marshal(b)
 	if err != nil {

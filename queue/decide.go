@@ -49,6 +49,12 @@ func (s *Service) Decide(ctx context.Context, by models.Principal, in DecideInpu
 
 func (s *Service) decide(tx *models.Tx, in DecideInput) error {
 	by := tx.By
+	if in.Exit == exitNotDuplicate {
+		// In the order of a handover, which looks at the pair before it looks at the case.
+		if err := lockPairOf(tx, in.CaseID); err != nil {
+			return err
+		}
+	}
 	c, err := lockCase(tx, in.CaseID)
 	if err != nil {
 		return err

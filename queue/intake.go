@@ -312,6 +312,9 @@ func judgedPair(tx *models.Tx, f filing) (models.Case, bool, error) {
 	if !ok {
 		return models.Case{}, false, nil
 	}
+	if err := lockPair(tx, low, high); err != nil {
+		return models.Case{}, false, err
+	}
 	var cases []models.Case
 	err := tx.DB.Raw(`SELECT c.* FROM pair_verdicts v JOIN cases c ON c.id = v.case_id WHERE v.workspace_id = ? AND v.low = ? AND v.high = ?`,
 		tx.By.WorkspaceID, low, high).Scan(&cases).Error
@@ -319,6 +322,29 @@ func judgedPair(tx *models.Tx, f filing) (models.Case, bool, error) {
 		return models.Case{}, false, err
 	}
 	return cases[0], true, nil
+}
+
+// lockPair makes a handover of a pair and a verdict on it wait for one another: a pair judged at this
+// moment is not raised again.
+func lockPair(tx *models.Tx, low, high string) error {
+	return tx.LockName("pair:" + tx.By.WorkspaceID + "\x1f" + low + "\x1f" + high)
+}
+
+// lockPairOf is lockPair for the pair of a case, whose invoices never change.
+func lockPairOf(tx *models.Tx, caseID string) error {
+	var c models.Case
+	err := tx.DB.Where("id = ? AND workspace_id = ?", caseID, tx.By.WorkspaceID).Take(&c).Error
+	if errors.Is(err, models.ErrNoRow) {
+		return nil // whoever locks the case says so
+	}
+	if err != nil {
+		return err
+	}
+	low, high, ok := pair(c.InvoiceID, c.DuplicateOf)
+	if !ok {
+		return nil
+	}
+	return lockPair(tx, low, high)
 }
 
 // unroutedCase finds the case that the desk opened when it refused to route a request, from the ids in

@@ -3,39 +3,13 @@ package queue
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/apdesk/apdesk/models"
 )
 
 // Hidden stands where tax or bank data is not for the reader.
 const Hidden = "(hidden)"
-
-// privateNames are members of an object, or columns of a table, that hold tax or bank data; compared
-// in lower case, letters only.
-var privateNames = []string{"taxid", "taxnumber", "vatid", "vatnumber", "bankaccount", "bankaccounts", "accountnumber", "iban", "bic", "swift", "sortcode",
-	"routingnumber", "bank", "bankdata", "bankdetails", "bankname", "bankkey"}
-
-func isPrivate(name string) bool {
-	plain := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, name)
-	if slices.Contains(privateNames, plain) {
-		return true
-	}
-	// old_iban, supplier_tax_id, bank_account_on_invoice
-	for _, p := range []string{"taxid", "vatid", "bankaccount", "iban"} {
-		if strings.HasPrefix(plain, p) || strings.HasSuffix(plain, p) {
-			return true
-		}
-	}
-	return false
-}
 
 // seesPrivate says whether tax and bank data is for the principal: it is for master data, finance
 // leads and auditors, and for the caller that sent it.
@@ -58,7 +32,7 @@ func (h *hider) learn(v any) {
 	switch v := v.(type) {
 	case object:
 		for _, m := range v {
-			if isPrivate(m.name) {
+			if models.IsPrivateName(m.name) {
 				h.keep(m.value)
 			}
 			h.learn(m.value)
@@ -100,7 +74,7 @@ func (h *hider) value(v any) any {
 		return h.text(v)
 	case object:
 		for i, m := range v {
-			if isPrivate(m.name) && m.value != nil {
+			if models.IsPrivateName(m.name) && m.value != nil {
 				v[i].value = Hidden
 			} else {
 				v[i].value = h.value(m.value)
@@ -108,7 +82,7 @@ func (h *hider) value(v any) any {
 		}
 		h.columns(v)
 		// A record given as name and value pairs.
-		if name, ok := v.get("name").(string); ok && isPrivate(name) {
+		if name, ok := v.get("name").(string); ok && models.IsPrivateName(name) {
 			for i, m := range v {
 				if m.name == "value" && m.value != nil {
 					v[i].value = Hidden
@@ -134,7 +108,7 @@ func (h *hider) columns(table object) {
 	}
 	for i, n := range names {
 		name, ok := n.(string)
-		if !ok || !isPrivate(name) {
+		if !ok || !models.IsPrivateName(name) {
 			continue
 		}
 		for _, row := range rows {

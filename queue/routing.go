@@ -168,6 +168,8 @@ func lastDetails(errs []models.SeenError) json.RawMessage {
 }
 
 // detail reads one identifier from an error's details; a number counts as its digits.
+//
+// What is longer than any id, or no text, names nothing.
 func detail(details json.RawMessage, name string) string {
 	if len(details) == 0 {
 		return ""
@@ -182,6 +184,9 @@ func detail(details json.RawMessage, name string) string {
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
+		if len(text) > maxDetail || strings.ContainsRune(text, 0) {
+			return ""
+		}
 		return text
 	}
 	var number json.Number
@@ -190,6 +195,9 @@ func detail(details json.RawMessage, name string) string {
 	}
 	return ""
 }
+
+// maxDetail is the longest identifier read out of an error's details, in bytes.
+const maxDetail = 255
 
 // pair is the two invoices of a DUPLICATE_INVOICE in order; ok is false when the other one is not named.
 func pair(invoiceID, duplicateOf string) (low, high string, ok bool) {

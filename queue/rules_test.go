@@ -185,7 +185,7 @@ func TestPrivateNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"tax_id": true, "Tax ID": true, "taxId": true, "IBAN": true, "old_iban": true, "bank_account": true, "BankDetails": true, "vat_number": true,
 		"tax_code": false, "amount": false, "riverbank": false, "supplier_id": false, "swiftly": false} {
-		if got := isPrivate(name); got != want {
+		if got := models.IsPrivateName(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}

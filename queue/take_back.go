@@ -92,6 +92,12 @@ func (s *Service) WithdrawCaseIn(tx *models.Tx, in WithdrawInput) (CaseView, err
 			return CaseView{}, err
 		}
 	}
+	if c.RequestID != nil && s.approvals != nil {
+		// The request behind the case would wait for a lead who has nothing to decide any more.
+		if err := s.approvals.Supersede(tx, next, tx.By, exitWithdrawn); err != nil {
+			return CaseView{}, err
+		}
+	}
 	d := models.Decision{ID: tx.NewID(models.PrefixDecision), WorkspaceID: c.WorkspaceID, CaseID: c.ID, InvoiceID: c.InvoiceID, Exit: exitWithdrawn,
 		InstructionKind: models.InstructStop, Instruction: next.Instruction, Input: "{}", Reason: reason, DecidedByID: &tx.By.UserID, DecidedByName: tx.By.UserName,
 		Role: models.RoleAgent, CaseVersion: c.Version, ApprovalRequestIDs: "[]", DecidedAt: tx.Now}

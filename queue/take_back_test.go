@@ -224,3 +224,21 @@ func TestAHoldTellsItsChecksItsLeaseAndItsZone(t *testing.T) {
 		}
 	})
 }
+
+// The request behind a case without an approver would wait for a lead who has nothing to decide.
+func TestWithdrawingACaseTakesBackTheRequestBehindIt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c *cast) {
+		h := &hook{}
+		c.desk.UseApprovals(h)
+		id := c.file(c.stop("i1", models.ApproverNotFound, `{}`)).CaseID
+		must(t, c.store.InTx(t.Context(), models.Operator("1000"), func(tx *models.Tx) error {
+			return tx.DB.Model(&models.Case{}).Where("id = ?", id).Update("request_id", "areq_x").Error
+		}))
+		_, err := c.withdraw(c.agent, id, "")
+		must(t, err)
+		if len(h.superseded) != 1 || h.superseded[0] != "i1 agent-one withdrawn" {
+			t.Errorf("superseded: %v", h.superseded)
+		}
+	})
+}

@@ -51,7 +51,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 		return nil
 	}
 	line := []slog.Attr{slog.String("method", c.Method()), slog.String("route", route), slog.Int("status", status),
-		slog.Duration("took", took), slog.Int("bytes", len(c.Body())), slog.String("request_id", problem.RequestID(c)), slog.String("address", c.IP())}
+		slog.Duration("took", took), slog.Int("bytes", len(c.Request().Body())), slog.String("request_id", problem.RequestID(c)), slog.String("address", c.IP())}
 	if id, ok := auth.IdentityOf(c); ok {
 		line = append(line, slog.String("user", id.User.ID))
 		line = append(line, slog.String("token_type", id.TokenType()))

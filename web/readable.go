@@ -20,6 +20,11 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune
 // is no text, such a query is not understood, and in a form the unreadable places are marked, so that
 // nothing a person typed is lost. JSON bodies are read strictly by themselves.
 func readable(c *fiber.Ctx) error {
+	// Fiber would unpack a body as often as it is asked for it, with no limit on what comes out and
+	// before anybody proved who they are.
+	if coding := c.Get(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
+		return fiber.NewError(fiber.StatusUnsupportedMediaType, "Send the body as it is, without Content-Encoding.")
+	}
 	path, err := url.PathUnescape(c.Path())
 	if err != nil || !isText(path) {
 		return models.E(models.NotFound, "There is nothing at this address.", nil)

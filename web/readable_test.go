@@ -46,3 +46,26 @@ func TestMarked_keeps_everything_that_is_text(t *testing.T) {
 		t.Errorf("%s", escaped)
 	}
 }
+
+// A small packed body can unpack to gigabytes before anybody asked who sends it.
+func TestPackedBodies_are_refused_before_they_are_unpacked(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"/api/v1/handovers", "/login", "/cases/x/decision"} {
+		for _, coding := range []string{"gzip", "deflate", "br", "foo", "identity, gzip"} {
+			if a := w.call("POST", path, "", "\x1f\x8b\x08 not looked at", "Content-Encoding", coding); a.status != 415 || a.code() != "BAD_REQUEST" {
+				t.Errorf("%s %s: %d %s", path, coding, a.status, a.body)
+			}
+		}
+	}
+	if a := w.call("POST", "/api/v1/handovers", "agent", poClosed, "Content-Encoding", "identity"); a.status != 201 {
+		t.Errorf("a body as it is: %d %s", a.status, a.body)
+	}
+}
+
+func TestWorkspace_named_as_a_number_is_not_taken_for_none(t *testing.T) {
+	w := newWorld(t)
+	a := w.call("POST", "/api/v1/handovers", "both", strings.Replace(poClosed, `{`, `{"workspace_id": 1000,`, 1))
+	if a.status != 400 || a.code() != "VALIDATION_ERROR" || !strings.Contains(a.body, `"/workspace_id"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -146,12 +145,6 @@ func pageOf(tx *models.Tx, c models.Confirmation) (Page, error) {
 	return p, fillTimeline(tx, &p)
 }
 
-// approvalID is what an approval's id looks like. Whoever holds one may write, so pages show only its
-// start.
-var approvalID = regexp.MustCompile(`\b` + models.PrefixApproval + `_[0-9a-z]{30,}`)
-
-func maskIDs(text string) string { return approvalID.ReplaceAllStringFunc(text, models.MaskID) }
-
 // fillArguments gives the exact arguments, with approval ids masked.
 func fillArguments(p *Page) error {
 	dec := json.NewDecoder(bytes.NewReader([]byte(p.Confirmation.Arguments)))
@@ -172,9 +165,9 @@ func fillArguments(p *Page) error {
 		p.Confirmation.Arguments = string(p.Arguments)
 	}
 	for i := range p.Questions {
-		p.Questions[i].Message = maskIDs(p.Questions[i].Message)
+		p.Questions[i].Message = models.MaskIDs(p.Questions[i].Message)
 	}
-	p.Confirmation.InputRequests = maskIDs(p.Confirmation.InputRequests)
+	p.Confirmation.InputRequests = models.MaskIDs(p.Confirmation.InputRequests)
 	return nil
 }
 
@@ -186,7 +179,7 @@ func maskApprovals(v any) (masked bool) {
 		if !ok {
 			return value, maskApprovals(value)
 		}
-		changed := maskIDs(text)
+		changed := models.MaskIDs(text)
 		if name == "approval_id" {
 			changed = models.MaskID(text)
 		}
@@ -549,7 +542,7 @@ func itemsOf(rows []models.Confirmation, now models.Time) []ListItem {
 	items := make([]ListItem, len(rows))
 	for i, c := range rows {
 		items[i] = ListItem{ConfirmationID: c.ID, Status: statusAt(c, now), Mode: c.Mode, ServerName: c.ServerName, ServerURL: c.ServerURL, Registered: c.Registered,
-			Tool: c.Tool, Message: maskIDs(firstMessage(c)), InvoiceID: c.InvoiceID, RunID: c.RunID, Agent: c.AskerName, Role: c.Role, Action: c.Action,
+			Tool: c.Tool, Message: models.MaskIDs(firstMessage(c)), InvoiceID: c.InvoiceID, RunID: c.RunID, Agent: c.AskerName, Role: c.Role, Action: c.Action,
 			AnsweredBy: c.AnsweredByName, AnsweredAt: c.AnsweredAt, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt}
 	}
 	return items

@@ -81,7 +81,11 @@ func (a *API) Mount(r fiber.Router) {
 		if !e.open {
 			handlers = append(handlers, a.answering(bearer), a.answering(a.limited))
 		}
-		api.Add(e.method, routePath(e.path), append(handlers, a.answering(a.serve(e)))...)
+		handlers = append(handlers, a.answering(a.serve(e)))
+		api.Add(e.method, routePath(e.path), handlers...)
+		if e.method == fiber.MethodGet {
+			api.Add(fiber.MethodHead, routePath(e.path), handlers...)
+		}
 	}
 }
 

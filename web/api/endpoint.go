@@ -148,6 +148,9 @@ func (e endpoint) admit(c *fiber.Ctx, x *call) error {
 	}
 	argument := ""
 	if x.body != nil {
+		if err := x.body.CheckWorkspace(); err != nil {
+			return err
+		}
 		argument = x.body.WorkspaceID()
 	}
 	by, err := auth.Principal(c, argument)

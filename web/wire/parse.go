@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -42,6 +43,7 @@ func Parse(raw []byte) (*Body, error) {
 		}
 		b.issues = issues
 	}
+	b.issues = append(b.issues, bounds(b.raw)...)
 	b.members, b.object = membersOf(b.raw)
 	return b, nil
 }
@@ -54,6 +56,17 @@ func (b *Body) WorkspaceID() string {
 		}
 	}
 	return ""
+}
+
+// CheckWorkspace is VALIDATION_ERROR when the body names a workspace, but not as text: such a call
+// must not be taken for one that names none.
+func (b *Body) CheckWorkspace() error {
+	for _, m := range b.members {
+		if _, ok := textOf(m.raw); m.name == "workspace_id" && !ok {
+			return models.Invalid(models.Issue{Path: "/workspace_id", Message: "must be a string"})
+		}
+	}
+	return nil
 }
 
 // Has says whether the body has a member of that name at its top.
@@ -148,6 +161,35 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 func child(at, name string) string { return at + "/" + pointerEscapes.Replace(name) }
 
 func item(at string, i int) string { return at + "/" + strconv.Itoa(i) }
+
+// What a body may hold, so that whatever is kept can also be shown.
+const (
+	maxDepth  = 64
+	maxItems  = 2000
+	maxValues = 50000
+)
+
+// bounds finds the place from which on a body is too deep, too long or too large to be shown to a
+// person. Raw must be well-formed.
+func bounds(raw jsontext.Value) []models.Issue {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient...)
+	for values := 0; ; values++ {
+		if _, err := dec.ReadToken(); err != nil {
+			return nil // the end
+		}
+		at := string(dec.StackPointer())
+		if values > maxValues {
+			return []models.Issue{{Path: "", Message: fmt.Sprintf("holds more than %d values; send those that matter", maxValues)}}
+		}
+		depth := dec.StackDepth()
+		if depth > maxDepth {
+			return []models.Issue{{Path: at, Message: fmt.Sprintf("is nested more than %d levels deep; send it flatter", maxDepth)}}
+		}
+		if kind, n := dec.StackIndex(depth); kind == '[' && n > maxItems {
+			return []models.Issue{{Path: at[:strings.LastIndexByte(at, '/')], Message: fmt.Sprintf("holds more than %d items; send those that matter", maxItems)}}
+		}
+	}
+}
 
 // blemishes finds every duplicate name and every text that is no Unicode in JSON that is otherwise
 // well-formed, and fails with BAD_REQUEST where it is not.

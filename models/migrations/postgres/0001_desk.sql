@@ -444,10 +444,10 @@ CREATE TABLE audit_events (
 CREATE UNIQUE INDEX audit_events_chain ON audit_events (workspace_id, seq) WHERE seq IS NOT NULL;
 CREATE INDEX audit_events_unsealed ON audit_events (workspace_id, id) WHERE seq IS NULL;
 CREATE INDEX audit_events_at ON audit_events (workspace_id, at, id);
-CREATE INDEX audit_events_case ON audit_events (case_id, at) WHERE case_id <> '';
-CREATE INDEX audit_events_request ON audit_events (approval_request_id, at) WHERE approval_request_id <> '';
-CREATE INDEX audit_events_invoice ON audit_events (workspace_id, invoice_id, at) WHERE invoice_id <> '';
-CREATE INDEX audit_events_subject ON audit_events (subject, at) WHERE subject <> '';
+CREATE INDEX audit_events_case ON audit_events (workspace_id, case_id, at, id) WHERE case_id <> '';
+CREATE INDEX audit_events_request ON audit_events (workspace_id, approval_request_id, at, id) WHERE approval_request_id <> '';
+CREATE INDEX audit_events_invoice ON audit_events (workspace_id, invoice_id, at, id) WHERE invoice_id <> '';
+CREATE INDEX audit_events_subject ON audit_events (workspace_id, subject, at, id) WHERE subject <> '';
 -- +goose StatementBegin
 CREATE FUNCTION keep_audit_event() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -453,7 +453,9 @@ func TestEveryCallIsLoggedOnceWithoutSecrets(t *testing.T) {
 	w := newWorld(t)
 	agent := w.dial("agent", "")
 	must[object](t, agent, "route_to_person", poClosed("1"))
-	refusedWith(t, agent, "get_case", object{"case_id": "case_nowhere"})
+	// A model may mix up its ids: what it sends in place of one must not end in the log.
+	approval := models.NewIDs(time.Now, nil).New(models.PrefixApproval)
+	refusedWith(t, agent, "get_case", object{"case_id": approval})
 	w.send(callTool("agent", "drop_tables", "{}"))
 	var got []string
 	for line := range strings.Lines(w.log.String()) {
@@ -473,6 +475,9 @@ func TestEveryCallIsLoggedOnceWithoutSecrets(t *testing.T) {
 	}
 	if want := []string{"route_to_person 1000 ok", "get_case 1000 NOT_FOUND", "drop_tables  -32602"}; !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)
+	}
+	if strings.Contains(w.log.String(), approval) {
+		t.Error("the log shows an approval id")
 	}
 	for name, secret := range w.tokens {
 		if strings.Contains(w.log.String(), secret) {
@@ -568,5 +573,26 @@ func post(b *testing.B, client *http.Client, url string, a ask) {
 	defer func() { _ = res.Body.Close() }()
 	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || strings.Contains(string(body), "isError") {
 		b.Fatalf("HTTP %d %s %v", res.StatusCode, body, err)
+	}
+}
+
+// Every tool takes workspace_id; one that cannot be reached is refused, also where it would not matter.
+func TestAWorkspaceOutOfReachIsRefusedByEveryTool(t *testing.T) {
+	w := newWorld(t)
+	agent := w.dial("agent", "")
+	for _, workspace := range []any{"nowhere", 1000} {
+		want := "workspace_access_denied"
+		if _, isText := workspace.(string); !isText {
+			want = "VALIDATION_ERROR"
+		}
+		for _, tool := range []string{"list_workspaces", "get_case"} {
+			arguments := object{"workspace_id": workspace}
+			if tool == "get_case" {
+				arguments["case_id"] = "case_1"
+			}
+			if ne := refusedWith(t, agent, tool, arguments); string(ne.Code) != want {
+				t.Errorf("%s in %v: %s, want %s", tool, workspace, ne.Code, want)
+			}
+		}
 	}
 }

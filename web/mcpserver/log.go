@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/apdesk/apdesk/models"
 )
 
 // record is what one call's log line says. The tool runs in a goroutine of the SDK's, hence the lock.
@@ -24,7 +26,7 @@ func (r *record) in(workspace string) {
 func (r *record) about(subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.subject = subject
+	r.subject = models.MaskIDs(subject) // whatever the caller sent in place of an id
 }
 
 func (r *record) ended(status string) {

@@ -127,6 +127,10 @@ func (t *tool) mayCall(x *exchange, workspace string) (models.Principal, error) 
 		return probe, err
 	}
 	if t.noWorkspace {
+		if workspace != "" { // named all the same, it must be one that can be reached
+			_, err := x.identity.As(workspace, models.ChannelMCP, x.requestID)
+			return probe, err
+		}
 		return probe, nil
 	}
 	by, err := auth.In(x.identity, workspace, x.header, x.query, models.ChannelMCP, x.requestID)
@@ -207,6 +211,9 @@ func (h *handler) run(ctx context.Context, t *tool, x *exchange) (any, error) {
 	}
 	body, err := wire.Parse(x.msg.args)
 	if err != nil {
+		return nil, err
+	}
+	if err := body.CheckWorkspace(); err != nil {
 		return nil, err
 	}
 	by, err := t.mayCall(x, body.WorkspaceID())

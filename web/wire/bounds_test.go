@@ -8,7 +8,9 @@ import (
 // What is kept must also be shown to a person: depth costs a page the square of it.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	list := func(n int, item string) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	list := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
 	for name, c := range map[string]struct{ body, path, says string }{
 		"as deep as may be":    {`{"a":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`, "", ""},
 		"one too deep":         {`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "/a", "levels deep"},

@@ -11,4 +11,6 @@ type LoginPage struct {
 	Password ui.Field
 	Next     string
 	Notice   *ui.Notice
+	// Kept is what a person sent after their session had ended.
+	Kept *Conflict
 }

@@ -72,10 +72,9 @@ func samplePage(title, current string) views.Page {
 }
 
 var (
-	badgeOpen     = ui.Badge{Text: "open", Tone: ui.ToneInfo, Sign: ui.SignOpen}
-	badgeHeld     = ui.Badge{Text: "held", Tone: ui.ToneWarn, Sign: ui.SignPaused}
-	badgeResolved = ui.Badge{Text: "resolved", Tone: ui.ToneGood, Sign: ui.SignDone}
-	badgePending  = ui.Badge{Text: "waiting", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	badgeOpen    = ui.Badge{Text: "open", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	badgeHeld    = ui.Badge{Text: "held", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+	badgePending = ui.Badge{Text: "waiting", Tone: ui.ToneInfo, Sign: ui.SignOpen}
 )
 
 func sampleCases() []views.CaseRow {

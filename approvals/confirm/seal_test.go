@@ -3,6 +3,7 @@ package confirm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -35,7 +36,11 @@ func (d *desk) open(digest, state string) string {
 	d.t.Helper()
 	nonce, err := d.svc.Sealer().Open(d.mcp("robot"), "withdraw_case", digest, state)
 	if err != nil {
-		d.t.Fatalf("%v (%v)", err, err.(*StateError).Reason)
+		var why *StateError
+		if errors.As(err, &why) {
+			d.t.Fatalf("%v (%s)", err, why.Reason)
+		}
+		d.t.Fatal(err)
 	}
 	return nonce
 }
@@ -130,15 +135,15 @@ func TestOnlyTheFirstAnswerCounts(t *testing.T) {
 				}
 				return models.E(models.Conflict, "changed in between", nil)
 			})
-			wantCode(t, err, models.Conflict)
+			_ = wantCode(t, err, models.Conflict)
 			if err := d.spend(nonce, outcome); err != nil {
 				t.Fatal(err)
 			}
 			for _, again := range []string{OutcomeRan, OutcomeDeclined} {
-				wantCode(t, d.spend(nonce, again), later)
+				_ = wantCode(t, d.spend(nonce, again), later)
 			}
 		}
-		wantCode(t, d.spend("never-asked", OutcomeRan), models.ConfirmationReplayed)
+		_ = wantCode(t, d.spend("never-asked", OutcomeRan), models.ConfirmationReplayed)
 	})
 }
 
@@ -173,7 +178,7 @@ func TestTwelveSpendsAtOnceRunOnce(t *testing.T) {
 		all.Wait()
 		for _, err := range errs {
 			if err != nil {
-				wantCode(t, err, models.ConfirmationReplayed)
+				_ = wantCode(t, err, models.ConfirmationReplayed)
 			}
 		}
 		var ran int64
@@ -193,9 +198,9 @@ func TestANoIsRecordedAndStays(t *testing.T) {
 		answer := Answered{Tool: "withdraw_case", Ref: models.Ref{CaseID: "case_1"}, Action: models.ElicitAccept, Confirm: &no, Reason: "wrong case"}
 		nonce := d.open(digest, d.askState(digest))
 		for range 2 {
-			wantCode(t, sealer.Refuse(t.Context(), robot, nonce, OutcomeDeclined, answer), models.UserDeclined)
+			_ = wantCode(t, sealer.Refuse(t.Context(), robot, nonce, OutcomeDeclined, answer), models.UserDeclined)
 		}
-		wantCode(t, d.spend(nonce, OutcomeRan), models.UserDeclined)
+		_ = wantCode(t, d.spend(nonce, OutcomeRan), models.UserDeclined)
 		unclear := d.open(digest, d.askState(digest))
 		if err := sealer.Refuse(t.Context(), robot, unclear, OutcomeRefused, answer); err != nil {
 			t.Fatal(err)
@@ -260,7 +265,7 @@ func TestWithoutTheStoreNothingIsAsked(t *testing.T) {
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	_, err := d.svc.Sealer().Ask(late, d.mcp("robot"), "withdraw_case", digestOf(t, "withdraw_case", `{}`))
-	wantCode(t, err, models.ConfirmationUnavailable)
+	_ = wantCode(t, err, models.ConfirmationUnavailable)
 }
 
 func TestASecretKeyMustBeLongEnough(t *testing.T) {

@@ -25,7 +25,7 @@ func TestAFinanceLeadAnswersAndTheRobotTakesItOnce(t *testing.T) {
 			t.Fatalf("asked: %+v %v", v, err)
 		}
 		_, err = d.take("robot", id, "k1")
-		wantReason(t, err, models.Conflict, "not_answered")
+		_ = wantReason(t, err, models.Conflict, "not_answered")
 
 		p := d.page("fumiko", id)
 		if !p.CanAnswer || p.Server.Registered || p.Server.ReportedBy != "robot" || p.Server.Host != "erp.example" || p.Role != models.RoleFinanceLead ||
@@ -48,7 +48,7 @@ func TestAFinanceLeadAnswersAndTheRobotTakesItOnce(t *testing.T) {
 			t.Fatal("not answered")
 		}
 		_, err = d.take("other-robot", id, "k1")
-		wantCode(t, err, models.NotFound)
+		_ = wantCode(t, err, models.NotFound)
 		for _, other := range []func(*TakeInput){
 			func(in *TakeInput) { in.ServerURL = "https://other.example/mcp" },
 			func(in *TakeInput) { in.ServerName = "Other" },
@@ -61,7 +61,7 @@ func TestAFinanceLeadAnswersAndTheRobotTakesItOnce(t *testing.T) {
 			},
 		} {
 			_, err = d.take("robot", id, "k1", other)
-			wantReason(t, err, models.Conflict, "different_call")
+			_ = wantReason(t, err, models.Conflict, "different_call")
 		}
 		d.wantTaken(id, "k1", acceptedSure)
 		d.wantTaken(id, "k1", acceptedSure)
@@ -73,9 +73,9 @@ func TestAFinanceLeadAnswersAndTheRobotTakesItOnce(t *testing.T) {
 			t.Fatalf("the same call spelled differently: %s %v", got, err)
 		}
 		_, err = d.take("robot", id, "k2")
-		wantCode(t, err, models.ConfirmationReplayed)
+		_ = wantCode(t, err, models.ConfirmationReplayed)
 		_, err = d.take("robot", id, "k1", func(in *TakeInput) { in.Tool = "delete_all" })
-		wantCode(t, err, models.ConfirmationReplayed)
+		_ = wantCode(t, err, models.ConfirmationReplayed)
 		if d.status(id) != models.ConfirmationTaken {
 			t.Fatal("not taken")
 		}
@@ -103,13 +103,13 @@ func TestDeclineAndCancelReachTheRobotAsSuch(t *testing.T) {
 func TestWhoMayNotAnswer(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
 		id := d.ask("robot")
-		wantCode(t, d.answer("lars", id, models.ElicitAccept), models.InsufficientPermission)
-		wantCode(t, d.answer("adam", id, models.ElicitAccept), models.InsufficientPermission)
-		wantCode(t, d.answer("audrey", id, models.ElicitDecline), models.InsufficientPermission)
-		wantReason(t, d.answer("clara", id, models.ElicitAccept), models.Unprocessable, "responsible")
+		_ = wantCode(t, d.answer("lars", id, models.ElicitAccept), models.InsufficientPermission)
+		_ = wantCode(t, d.answer("adam", id, models.ElicitAccept), models.InsufficientPermission)
+		_ = wantCode(t, d.answer("audrey", id, models.ElicitDecline), models.InsufficientPermission)
+		_ = wantReason(t, d.answer("clara", id, models.ElicitAccept), models.Unprocessable, "responsible")
 		for _, by := range []models.Principal{d.mcp("robot"), d.mcp("fumiko"), d.as("fumiko", models.ChannelAPI), d.as("robot", models.ChannelWeb)} {
 			_, err := d.svc.Answer(t.Context(), by, AnswerInput{ID: id, Action: models.ElicitAccept, Content: yes(), Version: 1, SecondStep: true})
-			wantCode(t, err, models.InsufficientPermission)
+			_ = wantCode(t, err, models.InsufficientPermission)
 		}
 		// The one who made the token that asked.
 		made := d.mcp("robot")
@@ -118,7 +118,7 @@ func TestWhoMayNotAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantReason(t, d.answer("frank", v.ConfirmationID, models.ElicitAccept), models.Unprocessable, "token_creator")
+		_ = wantReason(t, d.answer("frank", v.ConfirmationID, models.ElicitAccept), models.Unprocessable, "token_creator")
 		// A person who asks with a token of their own.
 		fumiko := d.mcp("fumiko")
 		fumiko.Roles = append(fumiko.Roles, models.RoleAgent)
@@ -126,12 +126,12 @@ func TestWhoMayNotAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantReason(t, d.answer("fumiko", own.ConfirmationID, models.ElicitAccept), models.Unprocessable, "asked")
+		_ = wantReason(t, d.answer("fumiko", own.ConfirmationID, models.ElicitAccept), models.Unprocessable, "asked")
 		// Whoever becomes responsible later is barred as well.
 		d.tx(models.Operator(company), func(tx *models.Tx) error {
 			return tx.DB.Exec("UPDATE users SET owner_id = ? WHERE id = ?", d.users["frank"].ID, d.users["robot"].ID).Error
 		})
-		wantReason(t, d.answer("frank", id, models.ElicitAccept), models.Unprocessable, "responsible")
+		_ = wantReason(t, d.answer("frank", id, models.ElicitAccept), models.Unprocessable, "responsible")
 		if d.status(id) != models.ConfirmationPending {
 			t.Fatal("somebody answered")
 		}
@@ -150,9 +150,9 @@ func TestWhoMayNotAnswer(t *testing.T) {
 		stranger := d.web("fumiko")
 		stranger.WorkspaceID = "2000"
 		_, err = d.svc.Answer(t.Context(), stranger, AnswerInput{ID: id, Action: models.ElicitAccept, Content: yes(), Version: 1, SecondStep: true})
-		wantCode(t, err, models.NotFound)
+		_ = wantCode(t, err, models.NotFound)
 		_, err = d.svc.Page(t.Context(), stranger, id)
-		wantCode(t, err, models.NotFound)
+		_ = wantCode(t, err, models.NotFound)
 	})
 }
 
@@ -160,7 +160,7 @@ func TestTheSecondAnswerIsToldWhoDidWhatAndWhen(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
 		id := d.ask("robot")
 		_, err := d.svc.Answer(t.Context(), d.web("frank"), AnswerInput{ID: id, Action: models.ElicitDecline, Version: 7})
-		wantReason(t, err, models.Conflict, "stale")
+		_ = wantReason(t, err, models.Conflict, "stale")
 		d.mustAnswer("fumiko", id, models.ElicitAccept)
 		ne := wantReason(t, d.answer("frank", id, models.ElicitDecline), models.Conflict, "answered")
 		if ne.Message != "fumiko accepted this on 5 October 2026 at 09:00 UTC." || ne.Details["answered_by"] != "fumiko" {
@@ -201,7 +201,7 @@ func TestNobodyAnsweredInTime(t *testing.T) {
 			d.wantTaken(swept, key, cancelledAll)
 		}
 		_, err := d.take("robot", lazy, "k3", func(in *TakeInput) { in.Tool = "other" })
-		wantReason(t, err, models.Conflict, "different_call")
+		_ = wantReason(t, err, models.Conflict, "different_call")
 		d.runJobs()
 		d.wantTrail(lazy, "confirmation.requested", "confirmation.answer_refused", "confirmation.expired", "confirmation.cancel_taken", "confirmation.take_refused")
 		if !d.page("fumiko", lazy).CancelOnly {
@@ -238,7 +238,7 @@ func TestWithdrawnHandsOutCancel(t *testing.T) {
 				d.mustAnswer("fumiko", id, models.ElicitAccept)
 			}
 			_, err := d.svc.Withdraw(t.Context(), d.mcp("other-robot"), id)
-			wantCode(t, err, models.NotFound)
+			_ = wantCode(t, err, models.NotFound)
 			for range 2 {
 				if v, err := d.svc.Withdraw(t.Context(), d.mcp("robot"), id); err != nil || v.Status != models.ConfirmationWithdrawn {
 					t.Fatalf("%+v %v", v, err)
@@ -254,7 +254,7 @@ func TestWithdrawnHandsOutCancel(t *testing.T) {
 		d.mustAnswer("fumiko", id, models.ElicitAccept)
 		d.wantTaken(id, "k", acceptedSure)
 		_, err := d.svc.Withdraw(t.Context(), d.mcp("robot"), id)
-		wantCode(t, err, models.Conflict)
+		_ = wantCode(t, err, models.Conflict)
 	})
 }
 
@@ -277,7 +277,7 @@ func TestTwelveTakesAtOnceHandOutOnce(t *testing.T) {
 				won[i/2]++
 				continue
 			}
-			wantCode(t, err, models.ConfirmationReplayed)
+			_ = wantCode(t, err, models.ConfirmationReplayed)
 		}
 		if len(won) != 1 {
 			t.Fatalf("keys that won: %v, want one", won)
@@ -302,7 +302,7 @@ func TestURLModeIsForTheResponsiblePersonAlone(t *testing.T) {
 			_, err := d.svc.Answer(t.Context(), d.web(name), AnswerInput{ID: id, Action: models.ElicitAccept, Version: 1, SecondStep: true})
 			return err
 		}
-		wantCode(t, answer("fumiko"), models.InsufficientPermission)
+		_ = wantCode(t, answer("fumiko"), models.InsufficientPermission)
 		if err := answer("clara"); err != nil {
 			t.Fatal(err)
 		}
@@ -324,9 +324,9 @@ func TestServerRulesSayWhoseRoleAnswers(t *testing.T) {
 			return d.svc.AddServerRule(t.Context(), d.web(by), NewServerRule{ServerURL: url, ServerName: "Our ERP", Tool: tool, Role: role})
 		}
 		_, err := add("lars", erpURL, "", models.RoleAPLead)
-		wantCode(t, err, models.InsufficientPermission)
+		_ = wantCode(t, err, models.InsufficientPermission)
 		_, err = d.svc.AddServerRule(t.Context(), d.mcp("adam"), NewServerRule{ServerURL: erpURL, ServerName: "x", Role: models.RoleAPLead})
-		wantCode(t, err, models.InsufficientPermission)
+		_ = wantCode(t, err, models.InsufficientPermission)
 		_, err = add("adam", "erp", "", models.RoleAdmin)
 		wantIssue(t, err, "/server_url")
 		wantIssue(t, err, "/role")
@@ -336,7 +336,7 @@ func TestServerRulesSayWhoseRoleAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = add("fumiko", "https://erp.example", "", models.RoleAPLead)
-		wantCode(t, err, models.Conflict)
+		_ = wantCode(t, err, models.Conflict)
 		exact, err := add("fumiko", erpURL, "", models.RoleAPLead)
 		if err != nil {
 			t.Fatal(err)
@@ -368,7 +368,7 @@ func TestServerRulesSayWhoseRoleAnswers(t *testing.T) {
 		if err := d.svc.RetireServerRule(t.Context(), d.web("adam"), exact.ID); err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, d.svc.RetireServerRule(t.Context(), d.web("adam"), exact.ID), models.Conflict)
+		_ = wantCode(t, d.svc.RetireServerRule(t.Context(), d.web("adam"), exact.ID), models.Conflict)
 		d.mustAnswer("lars", second, models.ElicitAccept)
 		if rules, err := d.svc.ServerRules(t.Context(), d.web("audrey")); err != nil || len(rules) != 2 {
 			t.Fatalf("%+v %v", rules, err)
@@ -400,13 +400,13 @@ func TestWhatARequestMustBe(t *testing.T) {
 		_, err = d.svc.Request(t.Context(), d.mcp("robot"), question(func(in *RequestInput) {
 			in.InputRequests = json.RawMessage(strings.Replace(sureForm, `"reason"`, `"password"`, 1))
 		}), models.Idempotency{})
-		wantReason(t, err, models.Unprocessable, "asks_for_secret")
+		_ = wantReason(t, err, models.Unprocessable, "asks_for_secret")
 		_, err = d.svc.Request(t.Context(), d.mcp("sap"), question(), models.Idempotency{})
-		wantCode(t, err, models.InsufficientPermission)
+		_ = wantCode(t, err, models.InsufficientPermission)
 		reader := d.mcp("robot")
 		reader.Scopes = []models.Scope{models.ScopeConfirmationsRead}
 		_, err = d.svc.Request(t.Context(), reader, question(), models.Idempotency{})
-		wantCode(t, err, models.InsufficientScope)
+		_ = wantCode(t, err, models.InsufficientScope)
 
 		idem := models.Idempotency{Key: "k", BodyHash: "h"}
 		one, err := d.svc.Request(t.Context(), d.mcp("robot"), question(), idem)
@@ -455,7 +455,7 @@ func TestListsShowWhatTheReaderMaySee(t *testing.T) {
 			t.Fatalf("%+v %v", own, err)
 		}
 		_, err = d.svc.Get(t.Context(), d.mcp("other-robot"), ids[0])
-		wantCode(t, err, models.NotFound)
+		_ = wantCode(t, err, models.NotFound)
 		for name, want := range map[string]int{"fumiko": 3, "clara": 0, "lars": 0, "audrey": 0} {
 			if waiting, err := d.svc.WaitingFor(t.Context(), d.web(name)); err != nil || len(waiting) != want {
 				t.Errorf("%d wait for %s, want %d (%v)", len(waiting), name, want, err)
@@ -469,9 +469,9 @@ func TestListsShowWhatTheReaderMaySee(t *testing.T) {
 			}
 		}
 		_, err = d.svc.List(t.Context(), d.web("audrey"), Filter{Sort: "tool"})
-		wantCode(t, err, models.BadRequest)
+		_ = wantCode(t, err, models.BadRequest)
 		_, err = d.svc.List(t.Context(), d.web("audrey"), Filter{Cursor: "x"})
-		wantCode(t, err, models.BadRequest)
+		_ = wantCode(t, err, models.BadRequest)
 	})
 }
 
@@ -509,7 +509,7 @@ func TestAnApprovalIDIsMaskedOnThePage(t *testing.T) {
 		_, err = d.take("robot", id, "k", func(in *TakeInput) {
 			in.Arguments = json.RawMessage(`{"approval_id":"` + models.MaskID(secret) + `","lines":[{"n":1.50}]}`)
 		})
-		wantReason(t, err, models.Conflict, "different_call")
+		_ = wantReason(t, err, models.Conflict, "different_call")
 	})
 }
 
@@ -518,8 +518,8 @@ func TestABlockedActionIsRefusedOnItsChannel(t *testing.T) {
 		block := func(by models.Principal, action string, channel models.Channel) error {
 			return d.svc.Block(t.Context(), by, action, channel)
 		}
-		wantCode(t, block(d.web("fumiko"), ActionRequest, models.ChannelMCP), models.InsufficientPermission)
-		wantCode(t, block(d.mcp("adam"), ActionRequest, models.ChannelMCP), models.InsufficientPermission)
+		_ = wantCode(t, block(d.web("fumiko"), ActionRequest, models.ChannelMCP), models.InsufficientPermission)
+		_ = wantCode(t, block(d.mcp("adam"), ActionRequest, models.ChannelMCP), models.InsufficientPermission)
 		wantIssue(t, block(d.web("adam"), "drop_tables", models.ChannelMCP), "/action")
 		wantIssue(t, block(d.web("adam"), ActionRequest, models.ChannelWeb), "/channel")
 		for range 2 {
@@ -528,7 +528,7 @@ func TestABlockedActionIsRefusedOnItsChannel(t *testing.T) {
 			}
 		}
 		_, err := d.svc.Request(t.Context(), d.mcp("robot"), question(), models.Idempotency{})
-		wantCode(t, err, models.SecurityBlocked)
+		_ = wantCode(t, err, models.SecurityBlocked)
 		if _, err := d.svc.Request(t.Context(), d.as("robot", models.ChannelAPI), question(), models.Idempotency{}); err != nil {
 			t.Fatal(err)
 		}

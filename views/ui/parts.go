@@ -276,15 +276,3 @@ func (k TimelineKind) words() string {
 	}
 	return "person"
 }
-
-func (d Difference) words() string {
-	switch d {
-	case Differs:
-		return "differs"
-	case OnlyLeft:
-		return "only here"
-	case OnlyRight:
-		return "only here"
-	}
-	return "same"
-}

@@ -170,16 +170,16 @@ func (a *Auth) CheckCSRF(c *fiber.Ctx) error {
 		secret = c.Cookies(a.cookie(preSessionCookie))
 	}
 	sent := subtle.ConstantTimeCompare([]byte(posted(c, CSRFField)), []byte(a.token(secret))) == 1
-	if secret == "" || !sent || !a.ownOrigin(c) {
+	if secret == "" || !sent || !a.OwnOrigin(c) {
 		return models.E(models.SecurityBlocked, "This form was not sent from a current page of the desk. Load the page again and repeat what you did.",
 			map[string]any{"reason": "form_not_current"})
 	}
 	return nil
 }
 
-// ownOrigin believes what the browser says about where a form came from. Clients that say nothing
+// OwnOrigin believes what the browser says about where a form came from. Clients that say nothing
 // are judged by the token alone.
-func (a *Auth) ownOrigin(c *fiber.Ctx) bool {
+func (a *Auth) OwnOrigin(c *fiber.Ctx) bool {
 	switch c.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:

@@ -140,11 +140,13 @@ func TestAStrangersFormLeadsToTheSignInPage(t *testing.T) {
 	before := d.trail()
 	for _, f := range forms {
 		p := d.stranger().do(http.MethodPost, f.path, fields())
-		if p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/login") {
+		// Words they wrote are kept in sight on the sign-in page itself.
+		login := p.doc.Find("[data-testid=login-form]")
+		if p.status != http.StatusUnauthorized || login.Length() != 1 {
 			t.Errorf("POST %s of a stranger is answered %d to %q", f.path, p.status, p.location)
 		}
-		if u, err := url.Parse(p.location); err != nil || strings.HasSuffix(u.Query().Get("next"), "/claim") {
-			t.Errorf("POST %s leads back to %q, which is no page", f.path, p.location)
+		if next := login.Find("input[name=next]").AttrOr("value", ""); strings.HasSuffix(next, "/claim") {
+			t.Errorf("POST %s leads back to %q, which is no page", f.path, next)
 		}
 	}
 	if after := d.trail(); after != before {
@@ -284,5 +286,35 @@ func TestSwitchingTheWorkspace(t *testing.T) {
 	}
 	if p := petra.send(after, "workspace-switcher", one("workspace_id", "3000")); p.status != http.StatusForbidden {
 		t.Errorf("a workspace out of reach is answered %d", p.status)
+	}
+}
+
+// Whoever writes for long may send after the session has ended: the words are shown again, the decision
+// is not taken, and another site cannot put its words there.
+func TestWhatIsSentAfterTheSessionEndedIsKeptInSight(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	v := d.stranger()
+	before := d.trail()
+	const words = "The buyer confirmed <b>the rest</b> of the delivery."
+	form := url.Values{"exit": {"reopen_po"}, "reason": {words}, "input.po_id": {"4500018822"}, "version": {"1"}, "csrf_token": {"old"}}
+	p := v.do(http.MethodPost, "/cases/case_1/decision", form)
+	kept := p.doc.Find("[data-testid=typed-kept]").Text()
+	if p.status != http.StatusUnauthorized || !strings.Contains(kept, words) || !strings.Contains(kept, "4500018822") {
+		t.Errorf("%d, kept %q", p.status, kept)
+	}
+	if next := p.doc.Find("[data-testid=login-form] input[name=next]").AttrOr("value", ""); next != "/cases/case_1" {
+		t.Errorf("after signing in they come to %q", next)
+	}
+	v.headers = map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+	if p := v.do(http.MethodPost, "/cases/case_1/decision", form); p.status != http.StatusSeeOther || strings.Contains(p.doc.Text(), "buyer") {
+		t.Errorf("another site's words: %d %q", p.status, p.doc.Text())
+	}
+	v.headers = nil
+	if p := v.do(http.MethodPost, "/cases/case_1/claim", url.Values{"version": {"1"}}); p.status != http.StatusSeeOther {
+		t.Errorf("with nothing written: %d", p.status)
+	}
+	if after := d.trail(); after != before {
+		t.Errorf("%d events came of it", after-before)
 	}
 }

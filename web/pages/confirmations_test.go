@@ -387,11 +387,11 @@ func TestNobodyElseAnswers(t *testing.T) {
 		t.Errorf("without a CSRF token answered %d", noToken.status)
 	}
 	stranger := d.stranger()
-	if p := stranger.do(http.MethodPost, "/confirmations/"+id, accept); p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/login") {
+	if p := stranger.do(http.MethodPost, "/confirmations/"+id, accept); p.status != http.StatusUnauthorized || p.doc.Find("[data-testid=login-form]").Length() != 1 {
 		t.Errorf("a stranger is answered %d", p.status)
 	}
 	stranger.headers = map[string]string{"Authorization": "Bearer apd_anything"}
-	if p := stranger.do(http.MethodPost, "/confirmations/"+id, accept); p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/login") {
+	if p := stranger.do(http.MethodPost, "/confirmations/"+id, accept); p.status != http.StatusUnauthorized || p.doc.Find("[data-testid=login-form]").Length() != 1 {
 		t.Errorf("a token is answered %d", p.status)
 	}
 	// Reading is no answer.

@@ -3,6 +3,7 @@ package pages
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -17,7 +18,7 @@ func (p *Pages) showLogin(c *fiber.Ctx) error {
 	if _, err := p.auth.Session(c); err == nil {
 		return seeOther(c, orHome(next))
 	}
-	return p.login(c, http.StatusOK, "", next, nil)
+	return p.login(c, http.StatusOK, signInForm{next: next}, nil)
 }
 
 // signIn is POST /login.
@@ -34,20 +35,26 @@ func (p *Pages) signIn(c *fiber.Ctx) error {
 	case err == nil:
 		return seeOther(c, orHome(next))
 	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked):
-		return p.login(c, statusOf(err), typed["email"], next, err)
+		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next}, err)
 	}
 	return err
 }
 
-func (p *Pages) login(c *fiber.Ctx, status int, email, next string, refused error) error {
+// signInForm is what the sign-in page starts from.
+type signInForm struct {
+	email, next string
+	kept        *views.Conflict // what was sent after the session had ended
+}
+
+func (p *Pages) login(c *fiber.Ctx, status int, form signInForm, refused error) error {
 	token, err := p.auth.CSRFToken(c)
 	if err != nil {
 		return err
 	}
 	page := views.LoginPage{
 		Page: views.Page{Title: "Sign in", Assets: assets(), CSRF: token, SelfURL: "/login", Flashes: p.said(c)},
-		Form: views.Form{URL: "/login", CSRF: token}, Next: next,
-		Email:    ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: email},
+		Form: views.Form{URL: "/login", CSRF: token}, Next: form.next, Kept: form.kept,
+		Email:    ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: form.email},
 		Password: ui.Field{Name: "password", Label: "Password", Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
 	}
 	if ne, ok := models.AsNamed(refused); ok {
@@ -65,7 +72,10 @@ func orHome(next string) string {
 
 // toLogin sends somebody who is not signed in to the sign-in page, and from there to where they were
 // going. A form's address is no page, so they come to the page it stands on.
-func toLogin(c *fiber.Ctx) error {
+//
+// What they had typed is shown, so that it can be copied, if the form was one of the desk's own: another
+// site must not put its words on this page.
+func (p *Pages) toLogin(c *fiber.Ctx) error {
 	next := string(c.Context().URI().PathOriginal())
 	if query := c.Context().URI().QueryString(); len(query) > 0 {
 		next += "?" + string(query)
@@ -73,11 +83,30 @@ func toLogin(c *fiber.Ctx) error {
 	if c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead {
 		next = pageBehind(c.Path())
 	}
+	if typed := writtenFields(c); len(typed) > 0 && p.auth.OwnOrigin(c) {
+		return p.login(c, http.StatusUnauthorized, signInForm{next: localPath(next), kept: &views.Conflict{
+			Text: "Your session had ended before you sent this. Sign in and you come back to the page.", Typed: typed}}, nil)
+	}
 	to := "/login"
 	if next = localPath(next); next != "" && next != "/" {
 		to += "?" + url.Values{"next": {next}}.Encode()
 	}
 	return seeOther(c, to)
+}
+
+// writtenFields are the fields of a form in which people write; what they only chose is no loss.
+func writtenFields(c *fiber.Ctx) []ui.Entry {
+	var typed []ui.Entry
+	for _, f := range posted(c) {
+		name, isInput := strings.CutPrefix(f.name, "input.")
+		if !isInput {
+			name, isInput = strings.CutPrefix(f.name, "content.")
+		}
+		if (isInput || name == "reason" || name == "text") && strings.TrimSpace(f.value) != "" {
+			typed = append(typed, ui.Entry{Key: ui.Foreign(f.name), Label: ui.Label(name), Value: ui.TextValue(f.value)})
+		}
+	}
+	return typed
 }
 
 // signOut is POST /logout.

@@ -134,7 +134,7 @@ func (p *Pages) signedIn(h func(*visit) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		v, err := p.visit(c)
 		if models.IsCode(err, models.Unauthenticated) && c.Path() != "/live" {
-			return toLogin(c) // a stream is no page: it just ends
+			return p.toLogin(c) // a stream is no page: it just ends
 		}
 		if err != nil {
 			return err

@@ -348,7 +348,7 @@ func (w *worker) page(ctx context.Context, method, path string, values url.Value
 	if err != nil {
 		return nil, fmt.Errorf("people: %s: %w", path, err)
 	}
-	if doc.Find(`input[name="password"]`).Length() > 0 && res.Request.URL.Path == "/login" {
+	if doc.Find(`input[name="password"]`).Length() > 0 { // the sign-in page, whatever the address
 		return doc, errSignedOut
 	}
 	if res.StatusCode >= 400 {

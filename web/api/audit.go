@@ -110,7 +110,7 @@ func (a *API) trail(ctx context.Context, by models.Principal, q wire.AuditQuery)
 
 // privateData are members of an event's data that may hold tax or bank data, which is not for
 // everybody who reads the trail.
-var privateData = []string{"input", "correction"}
+var privateData = []string{"input", "correction", "answers"}
 
 func eventOf(e models.AuditEvent, by models.Principal) eventAnswer {
 	out := eventAnswer{ID: e.ID, Seq: e.Seq, At: e.At, ActorID: e.ActorID, ActorName: e.ActorName, ActorRoles: []string{}, Channel: e.Channel, Action: e.Action,

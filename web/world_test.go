@@ -279,8 +279,11 @@ func (k *talk) say(name, method, path, token, body string, headers ...string) an
 
 func (k *talk) golden(path string) {
 	k.w.t.Helper()
-	golden(k.w.t, path, masked(k.out.String()))
+	// Events are sealed a moment after they are written; whether that has happened is no answer's concern.
+	golden(k.w.t, path, masked(sealed.ReplaceAllString(k.out.String(), `"seq": null`)))
 }
+
+var sealed = regexp.MustCompile(`"seq": [0-9]+`)
 
 var anID = regexp.MustCompile(`\b(case|areq|apr|conf|hold|evt|usr|rule|req)_[0-9a-z]{26,}`)
 

@@ -63,7 +63,7 @@ func (b *Body) WorkspaceID() string {
 func (b *Body) CheckWorkspace() error {
 	for _, m := range b.members {
 		if _, ok := textOf(m.raw); m.name == "workspace_id" && !ok {
-			return models.Invalid(models.Issue{Path: "/workspace_id", Message: "must be a string"})
+			return models.Invalid(models.Issue{Path: "/workspace_id", Message: "must be text"})
 		}
 	}
 	return nil

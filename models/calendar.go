@@ -60,11 +60,3 @@ func (c Calendar) AddBusinessDays(t Time, n int) Time {
 func (c Calendar) NextRecheck(t Time) Time {
 	return At(atHour(recheckHour)(c.business.WorkdaysFrom(t.In(c.zone), 1)))
 }
-
-// IsBusinessDay says whether people work on the date of t in the calendar's zone.
-func (c Calendar) IsBusinessDay(t Time) bool { return c.business.IsWorkday(t.In(c.zone)) }
-
-// BusinessTimeBetween is how much business time lies between two moments.
-func (c Calendar) BusinessTimeBetween(from, to Time) time.Duration {
-	return c.business.WorkHoursInRange(from.In(c.zone), to.In(c.zone))
-}

@@ -22,7 +22,6 @@ const JobForgetKeys JobKind = "idempotency.forget"
 type idempotencyKey struct {
 	Scope     string `gorm:"primaryKey"`
 	BodyHash  string
-	Status    int
 	Answer    string
 	CreatedAt Time
 }

@@ -64,14 +64,6 @@ type bindingRow struct {
 
 func (bindingRow) TableName() string { return "bindings" }
 
-type queueRoute struct {
-	WorkspaceID string `gorm:"primaryKey"`
-	Code        Code   `gorm:"primaryKey"`
-	Queue       Queue
-}
-
-func (queueRoute) TableName() string { return "queue_routes" }
-
 // RuleSet is the row that routing, rule edits and period changes lock; its version is the matrix's.
 type RuleSet struct {
 	WorkspaceID string `gorm:"primaryKey"`
@@ -133,20 +125,6 @@ func (tx *Tx) Bindings() (map[string]Binding, error) {
 		all[r.Tool] = b
 	}
 	return all, nil
-}
-
-// HomeQueue is where cases of a code wait in the workspace acted in: its own choice, else the
-// catalogue's; empty when the code has no queue.
-func (tx *Tx) HomeQueue(code Code) (Queue, error) {
-	var rows []queueRoute
-	if err := tx.DB.Where("workspace_id = ? AND code = ?", tx.By.WorkspaceID, code).Find(&rows).Error; err != nil {
-		return "", err
-	}
-	if len(rows) == 1 {
-		return rows[0].Queue, nil
-	}
-	entry, _ := Lookup(code)
-	return entry.Queue, nil
 }
 
 var workspaceIDSyntax = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)

@@ -401,7 +401,6 @@ CREATE INDEX hold_checks_by_hold ON hold_checks (hold_id, at);
 CREATE TABLE idempotency_keys (
     scope      TEXT PRIMARY KEY,
     body_hash  TEXT NOT NULL,
-    status     INTEGER NOT NULL DEFAULT 0,
     answer     TEXT NOT NULL DEFAULT '',
     created_at TIMESTAMPTZ NOT NULL
 );

@@ -303,3 +303,15 @@ func onBoth(t *testing.T, test func(t *testing.T, d *desk, clock *modelstest.Clo
 }
 
 const day = 24 * time.Hour
+
+func (c *caseBook) CloseRouted(*models.Tx, string, string, string, string) error { return nil }
+
+func (c *caseBook) OpenReview(*models.Tx, models.ApprovalRequest, models.Invoice, string) (string, error) {
+	return "case_review", nil
+}
+
+func (c *caseBook) AskAgent(*models.Tx, models.ApprovalRequest, models.Invoice, string, string) (string, error) {
+	return "case_question", nil
+}
+
+func (c *caseBook) CloseQuestion(*models.Tx, string, string) error { return nil }

@@ -331,7 +331,7 @@ func ruleFrom(tx *models.Tx, n NewRule) (models.Rule, error) {
 		return models.Rule{}, fmt.Errorf("approvals: people: %w", err)
 	}
 	rule := models.Rule{WorkspaceID: tx.By.WorkspaceID, Tool: n.Tool, DocumentType: n.DocumentType, Supplier: n.Supplier, CostCentre: n.CostCentre,
-		Currency: n.Currency, FromAmount: n.From, ToAmount: n.To, Role: n.Role, People: string(named), Required: n.Required,
+		Currency: n.Currency, FromAmount: n.From, ToAmount: n.To, Role: n.Role, People: string(named), ThenPeople: "[]", Required: n.Required,
 		ValidSeconds: int64(n.Valid / time.Second), AuthorName: tx.By.UserName, CreatedAt: tx.Now}
 	if tx.By.UserID != "" {
 		rule.AuthorID = &tx.By.UserID

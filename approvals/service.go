@@ -18,6 +18,17 @@ type Cases interface {
 	// open, and answers its id. The case stores seen as the error, so that the agent's own handover of
 	// the same error joins it.
 	OpenUnrouted(tx *models.Tx, request models.ApprovalRequest, invoice models.Invoice, seen models.SeenError) (caseID string, err error)
+	// CloseRouted resolves the APPROVER_NOT_FOUND case of a request that is routed by what somebody decided
+	// on another case; exit and by are of that decision. A case resolved already stays as it is.
+	CloseRouted(tx *models.Tx, caseID, requestID, exit, note string) error
+	// OpenReview opens a case in queue ap_lead about an approval that was revoked because of who gave it,
+	// and answers its id.
+	OpenReview(tx *models.Tx, request models.ApprovalRequest, invoice models.Invoice, why string) (caseID string, err error)
+	// AskAgent puts a person's question about a request to the agent that filed it, on the request's case
+	// for questions, which is opened when caseID is empty. It answers the case's id.
+	AskAgent(tx *models.Tx, request models.ApprovalRequest, invoice models.Invoice, caseID, question string) (string, error)
+	// CloseQuestion resolves the case for questions about a request that is decided; exit close.
+	CloseQuestion(tx *models.Tx, caseID, note string) error
 }
 
 // New makes the service. cases may be set later with UseCases, since each needs the other.

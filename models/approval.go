@@ -52,6 +52,7 @@ type ApprovalRequest struct {
 	RuleID         string
 	RuleVersion    int64
 	Required       int
+	QuestionCaseID *string // case on which a person asked the agent about it
 	NamedID        *string // person named for this item only
 	NamedByID      *string
 	AskerID        string
@@ -101,11 +102,17 @@ type Vote struct {
 	Role        string
 	Decision    VoteDecision
 	Reason      string
-	LimitAmount string // highest amount the person could approve at that moment
-	RuleID      string
-	RuleVersion int64
-	Channel     Channel
-	At          Time
+	// Step is 1, or 2 for the second person of a rule that asks one after the other.
+	Step int
+	// OnBehalfOfID is who delegated their place to the voter, nil when the vote is the voter's own.
+	OnBehalfOfID   *string
+	OnBehalfOfName string
+	DelegationID   string
+	LimitAmount    string // highest amount the person could approve at that moment
+	RuleID         string
+	RuleVersion    int64
+	Channel        Channel
+	At             Time
 }
 
 // ApprovalStatus is where a grant stands.
@@ -156,6 +163,8 @@ type Rule struct {
 	ToAmount     string // included
 	Role         Role   // empty when people are named
 	People       string // JSON array of user ids
+	ThenRole     Role   // who comes second, one after the other; empty when people are named or nobody
+	ThenPeople   string // JSON array of user ids
 	Required     int    // 1 or 2 different people
 	ValidSeconds int64  // life of an approval granted under it
 	AuthorID     *string

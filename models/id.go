@@ -27,6 +27,8 @@ const (
 	PrefixEvent           = "evt"
 	PrefixUser            = "usr"
 	PrefixToken           = "tok"
+	PrefixDelegation      = "deleg"
+	PrefixNotice          = "note"
 )
 
 // IDs makes prefixed ids that sort by creation. It is safe for concurrent use.

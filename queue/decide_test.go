@@ -552,3 +552,7 @@ func TestAnUnroutedRequestOpensTheCaseItsErrorJoins(t *testing.T) {
 		}
 	})
 }
+
+func (h *hook) FileProposed(*models.Tx, models.Case, models.ProposedRequest) (string, error) {
+	return "areq_proposed", nil
+}

@@ -27,6 +27,10 @@ type Approvals interface {
 	// RouteAgain tries the matrix again for an unrouted request; UNPROCESSABLE_ENTITY saying what is
 	// still missing when no rule gives enough people the authority.
 	RouteAgain(tx *models.Tx, requestID string) error
+	// FileProposed files an approval request for a write the agent of a case proposed, on behalf of the
+	// deciding person tx.By, who thereby asks too and can never vote on it. The agent finds it with
+	// get_approval. It answers the request's id; a live request for the same call is joined.
+	FileProposed(tx *models.Tx, c models.Case, p models.ProposedRequest) (requestID string, err error)
 }
 
 // New makes the service. approvals may be set later with UseApprovals, since each needs the other.

@@ -116,7 +116,14 @@ func (p *Pages) Mount(r fiber.Router) {
 	post("/settings/servers/:id/retire", (*visit).retireServerRule)
 	get("/settings/security", (*visit).showSecurity)
 	post("/settings/security", (*visit).setBlock)
+
+	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountBulk, mountInvoice, mountProof, mountNotices} {
+		more(get, post)
+	}
 }
+
+// route puts one page, or one act of a person, on the router.
+type route = func(path string, handle func(*visit) error)
 
 // guarded turns the error of a handler into its page.
 func (p *Pages) guarded(h fiber.Handler) fiber.Handler {

@@ -1,0 +1,3 @@
+package pages
+
+func mountBulk(_, _ route) {}

@@ -1,0 +1,3 @@
+package pages
+
+func mountNotices(_, _ route) {}

@@ -1,0 +1,3 @@
+package pages
+
+func mountProof(_, _ route) {}

@@ -14,6 +14,9 @@ ALTER TABLE votes ADD COLUMN delegation_id TEXT NOT NULL DEFAULT '';
 -- The case on which somebody asked the agent about a request.
 ALTER TABLE approval_requests ADD COLUMN question_case_id TEXT;
 
+-- What waits, by what lapses first.
+CREATE INDEX approval_requests_lapse ON approval_requests (workspace_id, status, expires_at, id);
+
 -- Somebody is away for some days, and who decides in their place; to_id NULL: nobody.
 CREATE TABLE delegations (
     id              TEXT PRIMARY KEY,

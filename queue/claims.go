@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apdesk/apdesk/models"
@@ -55,6 +56,38 @@ func (s *Service) TakeOver(ctx context.Context, by models.Principal, caseID stri
 		}
 		return takeOver(c, by, tx.Now), "case.taken_over", nil
 	})
+}
+
+// ReturnClaims gives back to their queues the cases that people hold but may no longer work, since they
+// left the workspace or lost the role. It works in the transaction of that change.
+func (s *Service) ReturnClaims(tx *models.Tx, userIDs ...string) error {
+	for _, id := range userIDs {
+		members, err := tx.Members(id)
+		if err != nil {
+			return err
+		}
+		var held []models.Case
+		if err := tx.Lock().Where("workspace_id = ? AND claimed_by_id = ?", tx.By.WorkspaceID, id).Order("id").Find(&held).Error; err != nil {
+			return err
+		}
+		for _, c := range held {
+			mayWork := slices.ContainsFunc(members, func(m models.Member) bool { return m.Has(c.Queue.Roles()...) })
+			if mayWork || c.ClaimedAt(tx.Now) == "" {
+				continue
+			}
+			holder, err := tx.User(id)
+			if err != nil {
+				return err
+			}
+			if err := replace(tx, c, unclaimed(c)); err != nil {
+				return err
+			}
+			if err := tx.Audit("case.claim_returned", c.Ref(), map[string]any{"from": holder.Name, "queue": c.Queue, "version": c.Version}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // act runs one claim rule on an unresolved case: change(the case, the name of who holds it) answers

@@ -118,11 +118,7 @@ func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[s
 		return err
 	}
 	next := decided(c, exit, tx.By, until, tx.Now)
-	requestID := ""
-	if c.RequestID != nil {
-		requestID = *c.RequestID
-	}
-	instruction := instructionOf(exit, values, requestID)
+	instruction := instructionFor(c, exit, values)
 	next.Instruction = nil
 	if instruction != nil {
 		text, err := toJSON(instruction)
@@ -165,7 +161,7 @@ func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[s
 			return err
 		}
 	}
-	if err := tx.Audit("case.decided", c.Ref(), data); err != nil {
+	if err := tx.Audit("case.decided", requestRef(tx, c), data); err != nil {
 		return err
 	}
 	action, more := followUp(exit, next)
@@ -340,7 +336,7 @@ func remember(tx *models.Tx, c, next models.Case, exit Exit, values map[string]s
 		return err
 	}
 	d := models.Decision{ID: tx.NewID(models.PrefixDecision), WorkspaceID: c.WorkspaceID, CaseID: c.ID, InvoiceID: c.InvoiceID, Exit: exit.Code,
-		InstructionKind: exit.Instruction, Instruction: next.Instruction, Input: input, Reason: reason, DecidedByID: &tx.By.UserID, DecidedByName: tx.By.UserName,
+		InstructionKind: exit.Instruction, Instruction: next.Instruction, Input: input, Reason: reason, DecidedByID: actor(tx.By), DecidedByName: tx.By.UserName,
 		Role: roleIn(tx.By, c.Queue), CaseVersion: c.Version, ApprovalRequestIDs: ids, DecidedAt: tx.Now}
 	return tx.DB.Create(&d).Error
 }

@@ -215,6 +215,9 @@ func ExitLabel(exit string) string {
 // period is moved only by whoever may move it.
 func exitsOf(c models.Case, by models.Principal) []Exit {
 	all := Exits(c.Code, c.Reason, c.Moved)
+	if forQuestions(c) {
+		all = []Exit{askAgent} // what was asked about is decided on the request's own page
+	}
 	return slices.DeleteFunc(all, func(e Exit) bool {
 		switch e.effect {
 		case effectAsk:

@@ -351,7 +351,7 @@ func lockPairOf(tx *models.Tx, caseID string) error {
 // its error.
 func unroutedCase(tx *models.Tx, f filing) (models.Case, bool, error) {
 	var c models.Case
-	err := tx.Lock().Where("id = ? AND workspace_id = ? AND request_id = ? AND invoice_id = ?", f.saidCase, tx.By.WorkspaceID, f.saidRequest, f.invoice.ID).Take(&c).Error
+	err := tx.Lock().Where("id = ? AND workspace_id = ? AND request_id = ? AND invoice_id = ? AND code = ?", f.saidCase, tx.By.WorkspaceID, f.saidRequest, f.invoice.ID, models.ApproverNotFound).Take(&c).Error
 	if errors.Is(err, models.ErrNoRow) {
 		return c, false, nil
 	}
@@ -371,10 +371,8 @@ func (s *Service) OpenUnrouted(tx *models.Tx, request models.ApprovalRequest, in
 	if !errors.Is(err, models.ErrNoRow) {
 		return "", err
 	}
-	if invoice.Amount.IsZero() {
-		if invoice.Amount, err = models.ParseMoney(request.Amount, request.Currency); err != nil {
-			return "", fmt.Errorf("queue: amount of %s: %w", request.ID, err)
-		}
+	if invoice, err = withAmount(invoice, request); err != nil {
+		return "", err
 	}
 	caseID := tx.NewID(models.PrefixCase)
 	if seen.Error.Details, err = withMembers(seen.Error.Details, map[string]any{"request_id": request.ID, "case_id": caseID}); err != nil {
@@ -482,5 +480,5 @@ func answer(tx *models.Tx, caseID string, f filing) (HandoverResult, error) {
 	if err := addHandover(tx, c.ID, kindAnswer, f); err != nil {
 		return HandoverResult{}, err
 	}
-	return resultOf(next, false), tx.Audit("case.answered", c.Ref(), map[string]any{"version": next.Version, "run_id": f.runID})
+	return resultOf(next, false), tx.Audit("case.answered", requestRef(tx, c), map[string]any{"version": next.Version, "run_id": f.runID})
 }

@@ -83,6 +83,8 @@ const (
 	MarkUnknownExit    = "unknown_exit"
 	MarkUnknownCode    = "unknown_code"
 	MarkSuspectedFraud = "suspected_fraud"
+	MarkReview         = "approval_revoked"  // the case reviews an approval whose giver left
+	MarkQuestions      = "request_questions" // the case is for questions about an approval request
 )
 
 // marksOf is what people should know about how the agent handed over. None of it refuses the handover.

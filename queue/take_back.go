@@ -92,7 +92,7 @@ func (s *Service) WithdrawCaseIn(tx *models.Tx, in WithdrawInput) (CaseView, err
 			return CaseView{}, err
 		}
 	}
-	if c.RequestID != nil && s.approvals != nil {
+	if c.Code == models.ApproverNotFound && c.RequestID != nil && s.approvals != nil {
 		// The request behind the case would wait for a lead who has nothing to decide any more.
 		if err := s.approvals.Supersede(tx, next, tx.By, exitWithdrawn); err != nil {
 			return CaseView{}, err

@@ -36,7 +36,16 @@ type Page struct {
 	Workspaces []Workspace
 	SwitchURL  templ.SafeURL
 	Nav        []NavGroup
-	Flashes    []ui.Flash
+	// Bell leads to what the person was told; nil before sign-in.
+	Bell    *Bell
+	Flashes []ui.Flash
+}
+
+// Bell says how much a person was told and has not read.
+type Bell struct {
+	URL    templ.SafeURL
+	Unread string // "" when nothing is unread
+	Words  string // for those who do not see it: "3 notices you have not read"
 }
 
 // Person is the signed-in person.

@@ -14,6 +14,8 @@ type Invoice struct {
 	PO                                   ui.Foreign
 	Amount, Currency                     string
 	InvoiceDate, DueDate                 string
+	// URL leads to all the desk knows about the invoice; "" leads nowhere.
+	URL templ.SafeURL
 	// TaxID and BankAccount are left empty, with Withheld set, for people who
 	// may not see tax and bank data.
 	TaxID, BankAccount ui.Foreign

@@ -263,6 +263,9 @@ type TimelineEntry struct {
 	What    string
 	Words   Foreign
 	Details []Entry
+	// About names the record it happened to, with the page of it, where a line of time tells of several.
+	About string
+	URL   templ.SafeURL
 }
 
 func (k TimelineKind) words() string {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
@@ -18,6 +20,8 @@ type reader struct {
 	words
 	// bankData says that the reader may see tax and bank data.
 	bankData bool
+	// invoiceURL is the page of an invoice by its id; nil leads nowhere.
+	invoiceURL func(id string) templ.SafeURL
 }
 
 // seesBankData says whose business tax and bank data is.
@@ -269,6 +273,9 @@ func (r reader) invoice(sent json.RawMessage) views.Invoice {
 	}
 	if link, ok := ui.ParseLink("", string(text("document_url"))); ok {
 		inv.Document = &link
+	}
+	if r.invoiceURL != nil {
+		inv.URL = r.invoiceURL(string(inv.ID))
 	}
 	inv.Lines = v.Get("lines")
 	known := []ui.Foreign{"id", "number", "supplier_id", "supplier_name", "po_id", "amount", "currency", "invoice_date", "due_date",

@@ -175,6 +175,9 @@ func (v *visit) figures() (*figuresBeside, error) {
 	if beside.answers, err = v.p.confirm.WaitingFor(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return nil, err
 	}
+	if beside.unread, err = v.p.store.UnreadNotices(v.ctx, v.by, mostUnread); err != nil {
+		return nil, err
+	}
 	v.counted = &beside
 	return v.counted, nil
 }

@@ -26,6 +26,7 @@ func (v *visit) live() error {
 	if err != nil {
 		return err
 	}
+	topics = append(topics, models.TopicNotices(v.by.WorkspaceID, v.by.UserID)) // every page has the bell
 	stream := liveStream{
 		app:   v.p.app,
 		alive: v.stillSignedIn(),
@@ -56,6 +57,10 @@ func (v *visit) topics(name string) ([]string, error) {
 		return []string{models.TopicConfirmations(ws)}, nil
 	case "holds":
 		return []string{models.TopicHolds(ws)}, nil
+	case "notices":
+		return nil, nil // told on every page's stream
+	case "invoice":
+		return []string{models.TopicQueues(ws), models.TopicApprovals(ws), models.TopicConfirmations(ws), models.TopicHolds(ws)}, nil
 	case "case":
 		if err := v.goToCase(id); err != nil {
 			return nil, err

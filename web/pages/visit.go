@@ -39,6 +39,7 @@ type figuresBeside struct {
 	queues  []queue.QueueCount
 	waiting []approvals.ListItem
 	answers []confirm.ListItem // questions of other servers that wait for this person
+	unread  int                // notices, counted up to mostUnread
 }
 
 // enter goes to one of the person's workspaces for the rest of this request. What the session shows
@@ -101,7 +102,9 @@ func (v *visit) find(read func() error) error {
 }
 
 // reader is how this person reads foreign data.
-func (v *visit) reader() reader { return reader{words: v.words, bankData: seesBankData(v.by)} }
+func (v *visit) reader() reader {
+	return reader{words: v.words, bankData: seesBankData(v.by), invoiceURL: v.invoiceURL}
+}
 
 // link is an address of a list, in the workspace of this request.
 func (v *visit) link(path string, query ...string) templ.SafeURL {
@@ -154,6 +157,7 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 		p.Workspaces = append(p.Workspaces, views.Workspace{ID: w.ID, Name: w.Name, Current: w.ID == v.by.WorkspaceID})
 	}
 	p.Nav = v.nav(self, beside)
+	p.Bell = v.bell(beside.unread)
 	return p, nil
 }
 

@@ -126,12 +126,22 @@ func LimitOf(rules []models.Rule, m models.Member, tool, documentType, currency 
 
 // grants says whether a rule names the member or their role.
 func grants(r models.Rule, m models.Member) bool {
-	return (r.Role != "" && m.Has(r.Role)) || slices.Contains(peopleOf(r), m.User.ID)
+	return (r.Role != "" && m.Has(r.Role)) || (r.ThenRole != "" && m.Has(r.ThenRole)) ||
+		slices.Contains(peopleOf(r), m.User.ID) || slices.Contains(thenPeopleOf(r), m.User.ID)
 }
 
-func peopleOf(r models.Rule) []string {
+// peopleOf are the user ids of the people a rule names, for the first or only step.
+func peopleOf(r models.Rule) []string { return idsIn(r.People) }
+
+// thenPeopleOf are the user ids of the people a rule names for the second step.
+func thenPeopleOf(r models.Rule) []string { return idsIn(r.ThenPeople) }
+
+func idsIn(list string) []string {
+	if list == "" || list == "[]" {
+		return nil
+	}
 	var ids []string
-	if r.People != "" && json.Unmarshal([]byte(r.People), &ids) != nil {
+	if json.Unmarshal([]byte(list), &ids) != nil {
 		return nil // unreachable: the desk writes this list itself
 	}
 	return ids
@@ -150,6 +160,8 @@ type RuleCopy struct {
 	To           string      `json:"to"`
 	Role         models.Role `json:"role,omitempty"`
 	People       []string    `json:"people,omitempty"` // user ids
+	ThenRole     models.Role `json:"then_role,omitempty"`
+	ThenPeople   []string    `json:"then_people,omitempty"` // user ids
 	Required     int         `json:"required"`
 	ValidSeconds int64       `json:"valid_seconds"`
 	AuthorID     string      `json:"author_id,omitempty"` // empty: the operator
@@ -159,7 +171,7 @@ type RuleCopy struct {
 
 func copyOf(r models.Rule) *RuleCopy {
 	c := RuleCopy{ID: r.ID, Version: r.Version, Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.Supplier, CostCentre: r.CostCentre,
-		Currency: r.Currency, From: r.FromAmount, To: r.ToAmount, Role: r.Role, People: peopleOf(r), Required: r.Required,
+		Currency: r.Currency, From: r.FromAmount, To: r.ToAmount, Role: r.Role, People: peopleOf(r), ThenRole: r.ThenRole, ThenPeople: thenPeopleOf(r), Required: r.Required,
 		ValidSeconds: r.ValidSeconds, AuthorName: r.AuthorName, CreatedAt: r.CreatedAt}
 	if r.AuthorID != nil {
 		c.AuthorID = *r.AuthorID
@@ -203,13 +215,28 @@ func (c RuleCopy) Text(names map[string]string) string {
 	return strings.Join(parts, " · ")
 }
 
-// Who names the role or the people of the rule.
+// Sequence says whether two people decide one after the other.
+func (c RuleCopy) Sequence() bool { return c.ThenRole != "" || len(c.ThenPeople) > 0 }
+
+// Who names the role or the people of the rule, in order when one comes after the other.
 func (c RuleCopy) Who(names map[string]string) string {
-	if c.Role != "" {
-		return c.Role.Title()
+	if c.Sequence() {
+		return c.whoAt(1, names) + ", then " + c.whoAt(2, names)
 	}
-	list := make([]string, len(c.People))
-	for i, id := range c.People {
+	return c.whoAt(1, names)
+}
+
+// whoAt names the role or the people of one step.
+func (c RuleCopy) whoAt(step int, names map[string]string) string {
+	role, people := c.Role, c.People
+	if step == 2 {
+		role, people = c.ThenRole, c.ThenPeople
+	}
+	if role != "" {
+		return role.Title()
+	}
+	list := make([]string, len(people))
+	for i, id := range people {
 		list[i] = names[id]
 		if list[i] == "" {
 			list[i] = id

@@ -33,8 +33,14 @@ type RequestPage struct {
 	Deciders []Decider
 	Votes    []models.Vote
 	Tally    Tally
+	NextStep int    // step that is open now, 1 or 2; 0 when no vote is missing
+	Needed   string // what is missing, such as "a yes of Finance lead, then one of AP lead"; empty when nothing is
 	CanVote  bool
 	WhyNot   string // why the reader cannot decide; empty when they can, or when it is decided
+	MyLimit  string // highest amount the reader may approve here, in words; empty when they hold no limit
+
+	Questions []Question // what people asked the agent about it, oldest first
+	CanAsk    bool       // the reader may ask the agent a question now
 
 	Earlier     *EarlierRun   // the same call was carried out before: an approval needs a second step
 	Correctable []Correctable // arguments a person may change when sending the call back
@@ -51,6 +57,22 @@ type Decider struct {
 	May  bool
 	Why  string // why not, in words
 	You  bool
+	Step int // 1, or 2 for those who come second of two one after the other
+	// OnBehalfOf is the name of the person whose place it is, empty when it is the decider's own.
+	OnBehalfOf string
+	Limit      string      // highest amount they may approve here, in words; the lower of both on behalf of somebody
+	Until      models.Time // when the delegation ends that OnBehalfOf or Why speaks of
+}
+
+// Question is what a person asked the agent about a request.
+type Question struct {
+	CaseID     string
+	Text       string
+	By         string
+	At         models.Time
+	Answer     string // empty while the agent has not answered
+	AnsweredBy string
+	AnsweredAt models.Time
 }
 
 // Grant is the approval that came of a request.

@@ -435,12 +435,12 @@ func TestPeopleWhoLeaveAreNoticedAtOnce(t *testing.T) {
 		_, id := d.approved(ask(t, "1.00"))
 		waiting := d.request("robot", ask(t, "2.00"))
 		d.takeRole("frank", models.RoleFinanceLead)
-		d.tx(models.Operator(company), d.svc.PeopleChanged)
+		d.tx(models.Operator(company), func(tx *models.Tx) error { return d.svc.PeopleChanged(tx) })
 		if got, _ := d.svc.Get(t.Context(), d.mcp("robot"), waiting.RequestID); got.Status != models.RequestPending {
 			t.Fatalf("fumiko is left: %+v", got)
 		}
 		d.takeRole("fumiko", models.RoleFinanceLead)
-		d.tx(models.Operator(company), d.svc.PeopleChanged)
+		d.tx(models.Operator(company), func(tx *models.Tx) error { return d.svc.PeopleChanged(tx) })
 		if _, opened := d.cases.opened[waiting.RequestID]; !opened {
 			t.Fatal("nobody is left, but no case was opened")
 		}

@@ -40,7 +40,7 @@ func (s *Service) settle(tx *models.Tx, r *models.ApprovalRequest) (Tally, error
 // what it means for requests is written with it: approvals of a voter who is gone are revoked, and
 // requests that too few people can decide open their case. Without the call the same is found out when
 // a request is next read, voted on or redeemed.
-func (s *Service) PeopleChanged(tx *models.Tx) error {
+func (s *Service) PeopleChanged(tx *models.Tx, userIDs ...string) error {
 	var live []models.ApprovalRequest
 	err := tx.Lock().Where("workspace_id = ? AND live AND status IN ?", tx.By.WorkspaceID, []models.RequestStatus{models.RequestPending, models.RequestApproved}).
 		Order("id").Find(&live).Error

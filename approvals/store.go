@@ -309,7 +309,7 @@ func (r Routing) userIDs() []string {
 	var ids []string
 	for _, c := range []*RuleCopy{r.Rule, r.Named} {
 		if c != nil {
-			ids = append(ids, c.People...)
+			ids = append(append(ids, c.People...), c.ThenPeople...)
 		}
 	}
 	return ids

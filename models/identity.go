@@ -307,7 +307,8 @@ var decoyHash = sync.OnceValue(func() string {
 })
 
 // SignIn checks a password and opens a session; secret is the cookie's value. Wrong e-mail and wrong
-// password look the same (unauthenticated); too many failures are RATE_LIMITED.
+// password look the same (unauthenticated); too many failures are RATE_LIMITED; without an active
+// membership the right password is membership_inactive.
 func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string) (secret string, id Identity, err error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if err := s.countAttempt(ctx, email, address); err != nil {
@@ -356,6 +357,9 @@ func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent 
 		id = Identity{Session: &session}
 		if err := tx.identify(&id, user.ID); err != nil {
 			return err
+		}
+		if len(id.Memberships) > 0 && len(id.Reachable()) == 0 {
+			return E(MembershipInactive, "Your membership was deactivated, so there is nothing to sign in to. An admin of your workspace can reactivate it.", nil)
 		}
 		return tx.auditEverywhere(id, "person.signed_in", map[string]any{"address": address})
 	})

@@ -118,10 +118,7 @@ func (tx *Tx) CreateUser(n NewUser) (User, bool, error) {
 	if len(issues) > 0 {
 		return User{}, false, Invalid(issues...)
 	}
-	if _, err := tx.Workspace(); err != nil {
-		if errors.Is(err, ErrNoRow) {
-			return User{}, false, Missing("workspace", tx.By.WorkspaceID)
-		}
+	if err := tx.lockPeople(); err != nil {
 		return User{}, false, err
 	}
 	user, err := tx.UserByEmail(email)
@@ -135,17 +132,38 @@ func (tx *Tx) CreateUser(n NewUser) (User, bool, error) {
 		}
 	}
 	m := Membership{UserID: user.ID, WorkspaceID: tx.By.WorkspaceID, Active: true, CreatedAt: tx.Now}
-	if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&m).Error; err != nil {
-		return User{}, false, err
+	joined := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&m)
+	if joined.Error != nil {
+		return User{}, false, joined.Error
 	}
-	for _, r := range n.Roles {
-		row := membershipRole{UserID: user.ID, WorkspaceID: tx.By.WorkspaceID, Role: r}
-		if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+	if joined.RowsAffected == 0 {
+		m, err := tx.readMember(user.ID)
+		if err != nil {
 			return User{}, false, err
 		}
+		if !m.Active { // roles must not grow unseen on somebody who was sent away
+			return User{}, false, E(Conflict, fmt.Sprintf("%s was deactivated in workspace %s. Reactivate them instead.", user.Email, tx.By.WorkspaceID),
+				map[string]any{"user_id": user.ID})
+		}
 	}
-	err = tx.Audit("membership.added", Ref{Subject: user.ID}, map[string]any{"email": user.Email, "roles": n.Roles, "new_user": isNew})
-	return user, isNew, err
+	if err := tx.addRoles(user.ID, n.Roles); err != nil {
+		return User{}, false, err
+	}
+	err = tx.Audit("membership.added", Ref{Subject: user.ID}, map[string]any{"email": user.Email, "name": user.Name, "roles": n.Roles, "new_user": isNew})
+	if err != nil {
+		return User{}, false, err
+	}
+	return user, isNew, tx.peopleChanged(user.ID)
+}
+
+func (tx *Tx) addRoles(userID string, roles []Role) error {
+	for _, r := range roles {
+		row := membershipRole{UserID: userID, WorkspaceID: tx.By.WorkspaceID, Role: r}
+		if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (tx *Tx) addUser(n NewUser, email string) (User, error) {

@@ -56,6 +56,8 @@ type Store struct {
 	close    func() error
 	bg       sync.WaitGroup
 	stop     context.CancelFunc
+
+	peopleHooks []PeopleHook
 }
 
 // Open opens the database named by databaseURL, "sqlite:PATH" or "postgres://…", and brings its schema

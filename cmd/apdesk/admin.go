@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -125,7 +127,12 @@ func readBindings(file string) (map[string]models.Binding, *models.Issue) {
 }
 
 type userCmd struct {
-	Create userCreateCmd `cmd:"" help:"Create a person or service account, or add a known one to a workspace."`
+	Create     userCreateCmd     `cmd:"" help:"Create a person or service account, or add a known one to a workspace."`
+	List       userListCmd       `cmd:"" help:"List the people and service accounts of a workspace."`
+	Roles      userRolesCmd      `cmd:"" help:"Set the roles somebody has in a workspace; roles not named are taken away."`
+	Deactivate userDeactivateCmd `cmd:"" help:"Deactivate somebody in one workspace, or everywhere."`
+	Activate   userActivateCmd   `cmd:"" help:"Let somebody who was deactivated work again, in one workspace or everywhere."`
+	Password   userPasswordCmd   `cmd:"" help:"Set a person's password from standard input; their sessions end."`
 }
 
 type userCreateCmd struct {
@@ -148,11 +155,8 @@ func (c userCreateCmd) Run(e *env) error {
 		return errors.New("--owner goes with --service")
 	}
 	if c.PasswordStdin {
-		line, err := bufio.NewReader(e.stdin).ReadString('\n')
-		if err != nil && line == "" {
-			return errors.New("--password-stdin: no password came on standard input")
-		}
-		if n.PasswordHash, err = models.HashPassword(strings.TrimRight(line, "\r\n")); err != nil {
+		var err error
+		if n.PasswordHash, err = e.password(); err != nil {
 			return err
 		}
 	}
@@ -172,9 +176,166 @@ func (c userCreateCmd) Run(e *env) error {
 	}
 	fmt.Fprintf(e.stdout, "%s (%s) created in workspace %s as %s.\n", user.Name, user.Email, c.Workspace, strings.Join(c.Role, ", "))
 	if user.Kind == models.KindPerson && n.PasswordHash == "" {
-		fmt.Fprintln(e.stderr, "No password was given (--password-stdin), so this person cannot sign in.")
+		fmt.Fprintln(e.stderr, "No password was given (--password-stdin), so this person cannot sign in until apdesk user password sets one.")
 	}
 	return nil
+}
+
+// password reads a password from standard input and answers its hash.
+func (e *env) password() (string, error) {
+	line, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if err != nil && line == "" {
+		return "", errors.New("--password-stdin: no password came on standard input")
+	}
+	return models.HashPassword(strings.TrimRight(line, "\r\n"))
+}
+
+type userListCmd struct {
+	Workspace string `required:"" help:"Company code." placeholder:"CODE"`
+}
+
+func (c userListCmd) Run(e *env) error {
+	store, err := e.open()
+	if err != nil {
+		return err
+	}
+	people, err := store.People(e.ctx, models.Operator(c.Workspace))
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "EMAIL\tNAME\tKIND\tSTATE\tROLES\tRESPONSIBLE")
+	for _, p := range people {
+		roles := make([]string, len(p.Roles))
+		for i, r := range p.Roles {
+			roles[i] = string(r)
+		}
+		state := "active"
+		switch {
+		case !p.User.Active:
+			state = "deactivated everywhere"
+		case !p.Joined:
+			state = "deactivated"
+		}
+		owner := ""
+		if p.User.Kind == models.KindService {
+			owner = p.OwnerEmail
+			if !p.OwnerActive {
+				owner += " (not active)"
+			}
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", p.User.Email, oneLine(p.User.Name), p.User.Kind, state, strings.Join(roles, ","), owner)
+	}
+	return out.Flush()
+}
+
+// oneLine keeps a name from looking like another row or column.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+}
+
+type userRolesCmd struct {
+	Email     string   `required:"" help:"E-mail of the person or service account."`
+	Workspace string   `required:"" help:"Company code." placeholder:"CODE"`
+	Role      []string `required:"" help:"Role in the workspace; repeat or separate by commas."`
+}
+
+func (c userRolesCmd) Run(e *env) error {
+	var roles []models.Role
+	for _, r := range c.Role {
+		roles = append(roles, models.Role(strings.TrimSpace(r)))
+	}
+	user, err := e.changeUser(c.Email, c.Workspace, func(tx *models.Tx, u models.User) error { return tx.SetRoles(u.ID, roles) })
+	if err == nil {
+		fmt.Fprintf(e.stdout, "%s has these roles in workspace %s now: %s.\n", user.Email, c.Workspace, strings.Join(c.Role, ", "))
+	}
+	return err
+}
+
+type userDeactivateCmd struct {
+	Email     string `required:"" help:"E-mail of the person or service account."`
+	Workspace string `help:"Only in this workspace; default everywhere." placeholder:"CODE"`
+	Reason    string `help:"Why, for the trail."`
+}
+
+func (c userDeactivateCmd) Run(e *env) error {
+	user, err := e.changeUser(c.Email, c.Workspace, func(tx *models.Tx, u models.User) error {
+		if c.Workspace == "" {
+			return tx.DeactivateUser(u.ID, c.Reason)
+		}
+		return tx.DeactivateMember(u.ID, c.Reason)
+	})
+	if err != nil {
+		return err
+	}
+	where := "everywhere; sessions and tokens have ended"
+	if c.Workspace != "" {
+		where = "in workspace " + c.Workspace
+	}
+	fmt.Fprintf(e.stdout, "%s is deactivated %s. Claims went back, and approvals given but not used are revoked.\n", user.Email, where)
+	return nil
+}
+
+type userActivateCmd struct {
+	Email     string `required:"" help:"E-mail of the person or service account."`
+	Workspace string `help:"Only in this workspace; default the user as such." placeholder:"CODE"`
+}
+
+func (c userActivateCmd) Run(e *env) error {
+	user, err := e.changeUser(c.Email, c.Workspace, func(tx *models.Tx, u models.User) error {
+		if c.Workspace == "" {
+			return tx.ReactivateUser(u.ID)
+		}
+		return tx.ReactivateMember(u.ID)
+	})
+	if err != nil {
+		return err
+	}
+	where := "wherever the membership is active"
+	if c.Workspace != "" {
+		where = "in workspace " + c.Workspace
+	}
+	fmt.Fprintf(e.stdout, "%s is active again %s. Ended sessions and tokens stay ended.\n", user.Email, where)
+	return nil
+}
+
+type userPasswordCmd struct {
+	Email         string `required:"" help:"E-mail of the person."`
+	PasswordStdin bool   `required:"" help:"Read the password from standard input, never from an argument."`
+}
+
+func (c userPasswordCmd) Run(e *env) error {
+	hash, err := e.password()
+	if err != nil {
+		return err
+	}
+	user, err := e.changeUser(c.Email, "", func(tx *models.Tx, u models.User) error { return tx.SetPassword(u.ID, hash) })
+	if err == nil {
+		fmt.Fprintf(e.stdout, "The password of %s is set; their sessions have ended.\n", user.Email)
+	}
+	return err
+}
+
+// changeUser changes a known user in one transaction, as the operator of a workspace or, without one, of
+// the whole desk.
+func (e *env) changeUser(email, workspace string, change func(*models.Tx, models.User) error) (models.User, error) {
+	var user models.User
+	err := e.inWorkspace(workspace, func(tx *models.Tx) error {
+		var err error
+		if user, err = tx.UserByEmail(email); errors.Is(err, models.ErrNoRow) {
+			return models.Invalid(models.Issue{Path: "/email", Message: "no user has this e-mail"})
+		}
+		if err != nil {
+			return err
+		}
+		return change(tx, user)
+	})
+	return user, err
 }
 
 type tokenCmd struct {

@@ -136,6 +136,7 @@ func (e *env) inWorkspace(id string, fn func(*models.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	wire(store)
 	return errors.Join(store.InTx(e.ctx, models.Operator(id), fn), store.Close())
 }
 

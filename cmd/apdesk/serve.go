@@ -53,11 +53,20 @@ func (c serveCmd) Run(e *env) error {
 	return errors.Join(err, store.Close())
 }
 
-// serve wires everything together and runs it until the context ends.
-func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpURL string) error {
+// wire joins queues and approvals, which know each other only through interfaces, and lets both follow
+// when people come, go or change roles. The server and every command that changes people wire alike.
+func wire(store *models.Store) (*queue.Service, *approvals.Service) {
 	cases, grants := queue.New(store), approvals.New(store)
 	cases.UseApprovals(grants)
 	grants.UseCases(cases)
+	store.OnPeopleChanged(cases.ReturnClaims)
+	store.OnPeopleChanged(func(tx *models.Tx, _ ...string) error { return grants.PeopleChanged(tx) })
+	return cases, grants
+}
+
+// serve wires everything together and runs it until the context ends.
+func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpURL string) error {
+	cases, grants := wire(store)
 	confirmations, err := confirm.New(store, key)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (p *Pages) signIn(c *fiber.Ctx) error {
 	switch {
 	case err == nil:
 		return seeOther(c, orHome(next))
-	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked):
+	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked), models.IsCode(err, models.MembershipInactive):
 		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next}, err)
 	}
 	return err

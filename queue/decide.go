@@ -206,7 +206,9 @@ func rememberPair(tx *models.Tx, c models.Case) error {
 		return nil
 	}
 	verdict := models.PairVerdict{WorkspaceID: c.WorkspaceID, Low: low, High: high, CaseID: c.ID, DecidedAt: tx.Now}
-	return tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&verdict).Error
+	// A pair is judged again only when the verdict before does not count any more.
+	return tx.DB.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "workspace_id"}, {Name: "low"}, {Name: "high"}},
+		DoUpdates: clause.AssignmentColumns([]string{"case_id", "decided_at"})}).Create(&verdict).Error
 }
 
 // markFraud marks the case for the AP lead, whose own page lists such cases.

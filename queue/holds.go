@@ -112,9 +112,19 @@ func (s *Service) Hold(ctx context.Context, by models.Principal, in HoldInput, i
 	h := models.Hold{WorkspaceID: by.WorkspaceID, Status: models.HoldWaiting, Code: in.Code, InvoiceID: in.Invoice.ID, PoID: in.PoID, Line: in.Line,
 		JoinKey: holdKey(in), Invoice: sent, Amount: in.Invoice.Amount.Text(), Currency: in.Invoice.Amount.Currency(), Errors: errs, Body: string(in.Body),
 		MaxChecks: in.MaxChecks, ChecksLeft: in.MaxChecks, NextCheckAt: in.RecheckAt, AgentID: by.UserID, AgentName: by.UserName}
+	seen := in.Invoice
+	if seen.PoID == "" {
+		seen.PoID = in.PoID
+	}
 	var out HoldResult
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		out, err = models.Once(tx, opHold, idem, func() (HoldResult, error) { return s.holdOrJoin(tx, h) })
+		out, err = models.Once(tx, opHold, idem, func() (HoldResult, error) {
+			out, err := s.holdOrJoin(tx, h)
+			if err != nil {
+				return out, err
+			}
+			return out, tx.SeeInvoice(seen, "")
+		})
 		return err
 	})
 	return out, err

@@ -56,7 +56,13 @@ func (s *Service) HandOver(ctx context.Context, by models.Principal, in Handover
 	f.agentID, f.agentName = by.UserID, by.UserName
 	var out HandoverResult
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		out, err = models.Once(tx, opHandover, idem, func() (HandoverResult, error) { return s.file(tx, f) })
+		out, err = models.Once(tx, opHandover, idem, func() (HandoverResult, error) {
+			out, err := s.file(tx, f)
+			if err != nil || f.code == models.InvoiceNotFound {
+				return out, err // an id that the ERP does not know names no invoice to remember
+			}
+			return out, tx.SeeInvoice(f.invoice, "")
+		})
 		return err
 	})
 	return out, err
@@ -157,11 +163,16 @@ type handoverBody struct {
 // file writes a handover: to the case that judged the pair, to the unresolved case of the same stop,
 // or to a new one.
 func (s *Service) file(tx *models.Tx, f filing) (HandoverResult, error) {
-	if c, found, err := judgedPair(tx, f); err != nil || found {
-		if err != nil {
-			return HandoverResult{}, err
-		}
-		return addToDecided(tx, c, f)
+	judged, found, outdated, err := judgedPair(tx, f)
+	if err != nil {
+		return HandoverResult{}, err
+	}
+	if found {
+		return addToDecided(tx, judged, f)
+	}
+	if outdated != "" {
+		f.marks = append(f.marks, Mark{MarkVerdictOutdated, "These two were judged not to be duplicates before, on case " + outdated +
+			". The supplier of one of them changed since, so the pair is to be judged again."})
 	}
 	if f.saidCase != "" && f.saidRequest != "" {
 		c, found, err := unroutedCase(tx, f)
@@ -306,22 +317,25 @@ func addHandover(tx *models.Tx, caseID, kind string, f filing) error {
 		tx.NewID(models.PrefixHandover), tx.By.WorkspaceID, caseID, kind, tx.Now, f.runID, f.agentID, f.agentName, tx.By.TokenID, tx.By.Channel, f.body).Error
 }
 
-// judgedPair finds the case that judged the two invoices of a DUPLICATE_INVOICE not to be duplicates.
-func judgedPair(tx *models.Tx, f filing) (models.Case, bool, error) {
+// judgedPair finds the case that judged the two invoices of a DUPLICATE_INVOICE not to be duplicates. A
+// verdict does not count once the supplier of one of the two changed: outdated names its case then.
+func judgedPair(tx *models.Tx, f filing) (c models.Case, found bool, outdated string, err error) {
 	low, high, ok := pair(f.invoice.ID, f.duplicateOf)
 	if !ok {
-		return models.Case{}, false, nil
+		return c, false, "", nil
 	}
 	if err := lockPair(tx, low, high); err != nil {
-		return models.Case{}, false, err
+		return c, false, "", err
 	}
-	var cases []models.Case
-	err := tx.DB.Raw(`SELECT c.* FROM pair_verdicts v JOIN cases c ON c.id = v.case_id WHERE v.workspace_id = ? AND v.low = ? AND v.high = ?`,
-		tx.By.WorkspaceID, low, high).Scan(&cases).Error
-	if err != nil || len(cases) == 0 {
-		return models.Case{}, false, err
+	caseID, old, ok, err := tx.NotDuplicate(f.invoice, f.duplicateOf)
+	if err != nil || !ok {
+		return c, false, "", err
 	}
-	return cases[0], true, nil
+	if old {
+		return c, false, caseID, nil
+	}
+	err = tx.DB.Where("id = ? AND workspace_id = ?", caseID, tx.By.WorkspaceID).Take(&c).Error
+	return c, err == nil, "", err
 }
 
 // lockPair makes a handover of a pair and a verdict on it wait for one another: a pair judged at this

@@ -78,13 +78,15 @@ type Mark struct {
 
 // Kinds of marks.
 const (
-	MarkNoRetry        = "no_corrected_retry"
-	MarkNoExplanation  = "no_explanation"
-	MarkUnknownExit    = "unknown_exit"
-	MarkUnknownCode    = "unknown_code"
-	MarkSuspectedFraud = "suspected_fraud"
-	MarkReview         = "approval_revoked"  // the case reviews an approval whose giver left
-	MarkQuestions      = "request_questions" // the case is for questions about an approval request
+	MarkNoRetry         = "no_corrected_retry"
+	MarkNoExplanation   = "no_explanation"
+	MarkUnknownExit     = "unknown_exit"
+	MarkUnknownCode     = "unknown_code"
+	MarkSuspectedFraud  = "suspected_fraud"
+	MarkFraudElsewhere  = "fraud_elsewhere"   // fraud is suspected on another case of the supplier or bank account
+	MarkReview          = "approval_revoked"  // the case reviews an approval whose giver left
+	MarkQuestions       = "request_questions" // the case is for questions about an approval request
+	MarkVerdictOutdated = "verdict_outdated"  // the pair was judged under another supplier
 )
 
 // marksOf is what people should know about how the agent handed over. None of it refuses the handover.

@@ -105,6 +105,9 @@ func (s *Service) file(tx *models.Tx, in RequestInput, call exactCall) (RequestV
 	if err := checkPeriod(tx, values.PostingDate); err != nil {
 		return RequestView{}, err
 	}
+	if err := tx.SeeInvoice(in.Invoice, values.SupplierID); err != nil {
+		return RequestView{}, err
+	}
 	// The first round finds a live request, or one that has lapsed and is put away; the second then
 	// writes. A third would mean that somebody else wrote in between, whose request is joined.
 	for range 3 {

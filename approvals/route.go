@@ -1,23 +1,34 @@
 package approvals
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/apdesk/apdesk/models"
+)
+
+// The exits of a case that route requests.
+const (
+	exitNameApprover = "name_approver"
+	exitMatrixFixed  = "matrix_fixed"
 )
 
 // NameApprover lets one person decide an unrouted request, this item only. The person must be an active
 // member whose own limit covers the amount and whom nothing bars; VALIDATION_ERROR on /input/person
 // otherwise. Where a rule matched, the number of people it asks for stands, and the named person is one
-// of them. UNPROCESSABLE_ENTITY when the request is not unrouted any more, or still lacks people.
+// of them. Every other unrouted request that the matrix covers by now is routed with it.
+// UNPROCESSABLE_ENTITY when the request is not unrouted any more, or still lacks people.
 func (s *Service) NameApprover(tx *models.Tx, requestID, personEmail string) error {
-	rules, r, err := lockUnrouted(tx, requestID)
+	d, r, err := lockUnrouted(tx, requestID)
 	if err != nil {
 		return err
 	}
-	wanted, err := wantedOf(tx, r)
+	wanted, err := wantedWith(d.bindings, r)
 	if err != nil {
 		return err
 	}
@@ -31,37 +42,56 @@ func (s *Service) NameApprover(tx *models.Tx, requestID, personEmail string) err
 	if err != nil {
 		return err
 	}
-	limit, rule, ok := LimitOf(rules, m, r.Tool, r.DocumentType, r.Currency)
-	if !ok {
-		return invalid("%s holds no limit for %s in %s: no rule names them or their role", m.User.Name, r.Tool, r.Currency)
-	}
-	if compareAmounts(wanted.Amount.Abs().Text(), limit) > 0 {
-		return invalid("%s may approve up to %s, and this is %s", m.User.Name, formatAmount(limit, r.Currency), wanted.Amount.Format())
-	}
-	routing := Routing{Named: copyOf(rule)}
-	if matched, ok := Match(rules, wanted); ok {
-		routing.Rule = copyOf(matched)
-	}
 	facts, err := factsOf(tx, r)
 	if err != nil {
 		return err
 	}
-	facts.Routing, facts.NamedID, facts.NamedByID = routing, m.User.ID, tx.By.UserID
-	if bar := facts.bar(m.User.ID); bar != "" {
-		return invalid("%s cannot decide this: they %s", m.User.Name, barText[bar])
+	rule, limit, why := nameable(d.rules, facts, wanted, m, tx.By.UserID)
+	if why != "" {
+		return invalid("%s %s", m.User.Name, why)
 	}
-	return s.reroute(tx, r, facts, wanted, map[string]any{"named_id": m.User.ID, "named_by_id": tx.By.UserID},
+	routing := Routing{Named: copyOf(rule)}
+	if matched, ok := Match(d.rules, wanted); ok {
+		routing.Rule = copyOf(matched)
+	}
+	facts.Routing, facts.NamedID, facts.NamedByID = routing, m.User.ID, tx.By.UserID
+	err = s.reroute(tx, d, r, facts, wanted, map[string]any{"named_id": m.User.ID, "named_by_id": tx.By.UserID},
 		map[string]any{"named": m.User.ID, "named_name": m.User.Name, "limit": limit, "currency": r.Currency, "limit_rule": rule.ID, "limit_rule_version": rule.Version})
-}
-
-// RouteAgain tries the matrix again for an unrouted request. UNPROCESSABLE_ENTITY says what is still
-// missing, with every rule that was tried and why it does not fit under details.tried.
-func (s *Service) RouteAgain(tx *models.Tx, requestID string) error {
-	rules, r, err := lockUnrouted(tx, requestID)
 	if err != nil {
 		return err
 	}
-	wanted, err := wantedOf(tx, r)
+	return s.routeOthers(tx, d, r, exitNameApprover)
+}
+
+// nameable says whether a member can be named for a request by somebody: under which rule and up to
+// which limit, or why not; why finishes a sentence that begins with their name.
+func nameable(rules []models.Rule, facts Facts, wanted Wanted, m models.Member, byID string) (rule models.Rule, limit, why string) {
+	limit, rule, ok := LimitOf(rules, m, wanted.Tool, wanted.DocumentType, wanted.Amount.Currency())
+	if !ok {
+		return rule, "", fmt.Sprintf("holds no limit for %s in %s: no rule names them or their role", wanted.Tool, wanted.Amount.Currency())
+	}
+	if compareAmounts(wanted.Amount.Abs().Text(), limit) > 0 {
+		return rule, limit, fmt.Sprintf("may approve up to %s, and this is %s", formatAmount(limit, wanted.Amount.Currency()), wanted.Amount.Format())
+	}
+	facts.Routing, facts.NamedID, facts.NamedByID = Routing{Named: copyOf(rule)}, m.User.ID, byID
+	if matched, ok := Match(rules, wanted); ok {
+		facts.Routing.Rule = copyOf(matched)
+	}
+	if bar := facts.bar(m.User.ID); bar != "" {
+		return rule, limit, "cannot decide this: they " + barText[bar]
+	}
+	return rule, limit, ""
+}
+
+// RouteAgain tries the matrix again for an unrouted request, and routes every other unrouted request
+// that it covers by now. UNPROCESSABLE_ENTITY says what is still missing, with every rule that was tried
+// and why it does not fit under details.tried.
+func (s *Service) RouteAgain(tx *models.Tx, requestID string) error {
+	d, r, err := lockUnrouted(tx, requestID)
+	if err != nil {
+		return err
+	}
+	wanted, err := wantedWith(d.bindings, r)
 	if err != nil {
 		return err
 	}
@@ -70,57 +100,171 @@ func (s *Service) RouteAgain(tx *models.Tx, requestID string) error {
 		return err
 	}
 	facts.Routing, facts.NamedID, facts.NamedByID = Routing{}, "", ""
-	if matched, ok := Match(rules, wanted); ok {
+	if matched, ok := Match(d.rules, wanted); ok {
 		facts.Routing.Rule = copyOf(matched)
 	}
-	return s.reroute(tx, r, facts, wanted, map[string]any{"named_id": nil, "named_by_id": nil}, map[string]any{})
+	if err := s.reroute(tx, d, r, facts, wanted, map[string]any{"named_id": nil, "named_by_id": nil}, map[string]any{}); err != nil {
+		return err
+	}
+	return s.routeOthers(tx, d, r, exitMatrixFixed)
 }
 
-// lockUnrouted locks the matrix and then the request.
-func lockUnrouted(tx *models.Tx, requestID string) ([]models.Rule, models.ApprovalRequest, error) {
+// dispatch is what routing knows of the workspace while the matrix is locked.
+type dispatch struct {
+	rules    []models.Rule
+	bindings map[string]models.Binding
+	members  []models.Member
+	expires  models.Time              // of requests routed now
+	others   []models.ApprovalRequest // locked: the other unrouted requests that a rule covers
+}
+
+// routeBatch is how many requests are read and locked with one statement.
+const routeBatch = 500
+
+// lockUnrouted locks the matrix and then, in the order of their ids, the request and every other
+// unrouted one that a rule covers.
+func lockUnrouted(tx *models.Tx, requestID string) (dispatch, models.ApprovalRequest, error) {
+	var d dispatch
 	if _, err := tx.LockRules(); err != nil {
-		return nil, models.ApprovalRequest{}, fmt.Errorf("approvals: lock rules: %w", err)
+		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: lock rules: %w", err)
 	}
-	r, err := lockRequest(tx, requestID)
+	var err error
+	if d.rules, err = rulesInForce(tx); err != nil {
+		return d, models.ApprovalRequest{}, err
+	}
+	if d.bindings, err = tx.Bindings(); err != nil {
+		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: read bindings: %w", err)
+	}
+	if d.members, err = tx.Members(); err != nil {
+		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: read members: %w", err)
+	}
+	calendar, err := tx.Calendar()
 	if err != nil {
-		return nil, r, err
+		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: read calendar: %w", err)
 	}
-	if status := statusAt(r, tx.Now); status != models.RequestUnrouted {
-		return nil, r, models.E(models.Unprocessable, fmt.Sprintf("The approval request behind this case is %s by now, so there is nothing to route.", status),
-			map[string]any{"request_id": r.ID, "status": status})
+	d.expires = calendar.AddBusinessDays(tx.Now, requestLife)
+	ids, err := d.covered(tx, requestID)
+	if err != nil {
+		return d, models.ApprovalRequest{}, err
 	}
-	rules, err := rulesInForce(tx)
-	return rules, r, err
+	var own *models.ApprovalRequest
+	for batch := range slices.Chunk(ids, routeBatch) {
+		var rows []models.ApprovalRequest
+		if err := tx.Lock().Where("workspace_id = ? AND id IN ?", tx.By.WorkspaceID, batch).Order("id").Find(&rows).Error; err != nil {
+			return d, models.ApprovalRequest{}, fmt.Errorf("approvals: lock requests: %w", err)
+		}
+		for _, r := range rows {
+			switch {
+			case r.ID == requestID:
+				own = &r
+			case statusAt(r, tx.Now) == models.RequestUnrouted:
+				d.others = append(d.others, r)
+			}
+		}
+	}
+	if own == nil {
+		return d, models.ApprovalRequest{}, models.Missing("approval request", clip(requestID, 80))
+	}
+	if status := statusAt(*own, tx.Now); status != models.RequestUnrouted {
+		return d, *own, models.E(models.Unprocessable, fmt.Sprintf("The approval request behind this case is %s by now, so there is nothing to route.", status),
+			map[string]any{"request_id": own.ID, "status": status})
+	}
+	return d, *own, nil
+}
+
+// covered lists, sorted, the ids of the request and of all unrouted requests that a rule covers.
+func (d dispatch) covered(tx *models.Tx, requestID string) ([]string, error) {
+	var rows []models.ApprovalRequest
+	err := tx.DB.Select("id", "tool", "document_type", "supplier_id", "cost_centre", "amount", "currency").
+		Where("workspace_id = ? AND status = ? AND expires_at > ?", tx.By.WorkspaceID, models.RequestUnrouted, tx.Now).Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("approvals: read unrouted requests: %w", err)
+	}
+	ids := []string{requestID}
+	for _, r := range rows {
+		w, err := wantedWith(d.bindings, r)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := Match(d.rules, w); ok && r.ID != requestID {
+			ids = append(ids, r.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// wantedWith is what the matrix is asked for a stored request.
+func wantedWith(bindings map[string]models.Binding, r models.ApprovalRequest) (Wanted, error) {
+	amount, err := models.ParseMoney(r.Amount, r.Currency)
+	if err != nil {
+		return Wanted{}, fmt.Errorf("approvals: amount of %s: %w", r.ID, err)
+	}
+	_, isBound := bindings[r.Tool]
+	return Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: amount, Unbound: !isBound}, nil
+}
+
+// routeOthers routes what else waited for the matrix as it is now, and closes the cases of it. Requests
+// that still lack people stay as they are.
+func (s *Service) routeOthers(tx *models.Tx, d dispatch, decided models.ApprovalRequest, exit string) error {
+	note := "Routed together with another request, by what was decided about its approver."
+	if exit == exitMatrixFixed {
+		note = "Routed together with another request, since the matrix covers it now."
+	}
+	for batch := range slices.Chunk(d.others, routeBatch) {
+		facts, err := factsOfAll(tx, batch)
+		if err != nil {
+			return err
+		}
+		for _, r := range batch {
+			wanted, err := wantedWith(d.bindings, r)
+			if err != nil {
+				return err
+			}
+			matched, ok := Match(d.rules, wanted)
+			if !ok {
+				continue
+			}
+			f := facts[r.ID]
+			f.Routing, f.NamedID, f.NamedByID = Routing{Rule: copyOf(matched)}, "", ""
+			if f.Count(d.members).Status == models.RequestUnrouted {
+				continue
+			}
+			opened := r.UnroutedCaseID
+			err = s.reroute(tx, d, r, f, wanted, map[string]any{"named_id": nil, "named_by_id": nil}, map[string]any{"together_with": decided.ID})
+			if err != nil {
+				return err
+			}
+			if opened == nil || (decided.UnroutedCaseID != nil && *opened == *decided.UnroutedCaseID) {
+				continue
+			}
+			if err := s.cases.CloseRouted(tx, *opened, r.ID, exit, note); err != nil {
+				return fmt.Errorf("approvals: close case: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // reroute makes an unrouted request pending under a new routing, if that gives enough people the
 // authority; its time starts anew.
-func (s *Service) reroute(tx *models.Tx, r models.ApprovalRequest, facts Facts, wanted Wanted, columns, audit map[string]any) error {
-	members, err := tx.Members()
-	if err != nil {
-		return fmt.Errorf("approvals: read members: %w", err)
-	}
-	tally := facts.Count(members)
+func (s *Service) reroute(tx *models.Tx, d dispatch, r models.ApprovalRequest, facts Facts, wanted Wanted, columns, audit map[string]any) error {
+	tally := facts.Count(d.members)
 	if tally.Status == models.RequestUnrouted {
-		return stillMissing(tx, r, facts, wanted, tally)
-	}
-	calendar, err := tx.Calendar()
-	if err != nil {
-		return fmt.Errorf("approvals: read calendar: %w", err)
+		return stillMissing(tx, d, r, facts, wanted, tally)
 	}
 	if err := setRouting(&r, facts.Routing); err != nil {
 		return err
 	}
-	expires := calendar.AddBusinessDays(tx.Now, requestLife)
-	columns["status"], columns["reason"], columns["version"], columns["expires_at"] = models.RequestPending, "", r.Version+1, expires
+	columns["status"], columns["reason"], columns["version"], columns["expires_at"] = models.RequestPending, "", r.Version+1, d.expires
 	columns["rule"], columns["rule_id"], columns["rule_version"], columns["required"] = r.Rule, r.RuleID, r.RuleVersion, r.Required
 	if err := change(tx, &r, columns); err != nil {
 		return err
 	}
-	if err := tx.Schedule(JobRequestExpire, r.ID, expires); err != nil {
+	if err := tx.Schedule(JobRequestExpire, r.ID, d.expires); err != nil {
 		return fmt.Errorf("approvals: schedule: %w", err)
 	}
-	audit["rule"], audit["rule_version"], audit["required"], audit["expires_at"] = r.RuleID, r.RuleVersion, r.Required, expires
+	audit["rule"], audit["rule_version"], audit["required"], audit["expires_at"] = r.RuleID, r.RuleVersion, r.Required, d.expires
 	if err := tx.Audit("request.routed", r.Ref(), audit); err != nil {
 		return err
 	}
@@ -130,6 +274,129 @@ func (s *Service) reroute(tx *models.Tx, r models.ApprovalRequest, facts Facts, 
 	}
 	notify(tx, r)
 	return nil
+}
+
+// Candidate is a person who might be named to decide an unrouted request.
+type Candidate struct {
+	UserID    string
+	Name      string
+	Email     string
+	Roles     []models.Role
+	Limit     string // "EUR 10,000.00"; empty without one
+	LimitRule string // id of the rule that gives it
+	Absence   string // "away until 12 Oct 2026; Jonas Weber decides meanwhile", empty when they are there
+	May       bool
+	Why       string // why they cannot be named; finishes a sentence that begins with their name
+}
+
+// Candidates lists the people of the workspace who hold a deciding role or are named by a rule, with
+// their limit for a request, their absence, and why they cannot be named for it: those who can first,
+// then by limit, the lowest that is enough before the others. People of the workspace may read it.
+func (s *Service) Candidates(ctx context.Context, by models.Principal, requestID string) ([]Candidate, error) {
+	if err := by.NeedRole(readers...); err != nil {
+		return nil, err
+	}
+	var list []Candidate
+	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		r, err := findRequest(tx, requestID)
+		if err != nil {
+			return err
+		}
+		rules, err := rulesInForce(tx)
+		if err != nil {
+			return err
+		}
+		wanted, err := wantedOf(tx, r)
+		if err != nil {
+			return err
+		}
+		facts, err := factsOf(tx, r)
+		if err != nil {
+			return err
+		}
+		members, err := tx.Members()
+		if err != nil {
+			return fmt.Errorf("approvals: read members: %w", err)
+		}
+		away, err := absences(tx)
+		if err != nil {
+			return err
+		}
+		list = candidates(rules, facts, wanted, members, away, by.UserID)
+		return nil
+	})
+	return list, err
+}
+
+// candidates is the pure part of Candidates.
+func candidates(rules []models.Rule, facts Facts, wanted Wanted, members []models.Member, away map[string]string, byID string) []Candidate {
+	type ranked struct {
+		Candidate
+		limit string // plain
+	}
+	var all []ranked
+	for _, m := range members {
+		if m.User.Kind != models.KindPerson {
+			continue
+		}
+		rule, limit, why := nameable(rules, facts, wanted, m, byID)
+		if limit == "" && !m.Has(deciders...) {
+			continue
+		}
+		c := Candidate{UserID: m.User.ID, Name: m.User.Name, Email: m.User.Email, Roles: m.Roles, Absence: away[m.User.ID], May: why == "", Why: why}
+		if limit != "" {
+			c.Limit, c.LimitRule = formatAmount(limit, wanted.Amount.Currency()), rule.ID
+		}
+		all = append(all, ranked{c, limit})
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		switch {
+		case a.May != b.May:
+			return pick(a.May, -1, 1)
+		case (a.limit == "") != (b.limit == ""):
+			return pick(a.limit == "", 1, -1)
+		case a.limit != "" && compareAmounts(a.limit, b.limit) != 0:
+			return pick(a.May, 1, -1) * compareAmounts(a.limit, b.limit)
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	list := make([]Candidate, len(all))
+	for i, c := range all {
+		list[i] = c.Candidate
+	}
+	return list
+}
+
+// absences says of everybody who is away now until when, and who decides meanwhile, by user id.
+func absences(tx *models.Tx) (map[string]string, error) {
+	var rows []models.Delegation
+	err := tx.DB.Where("workspace_id = ? AND ended_at IS NULL AND starts_at <= ? AND ends_at > ?", tx.By.WorkspaceID, tx.Now, tx.Now).Order("starts_at, id").Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("approvals: read absences: %w", err)
+	}
+	away := map[string]string{}
+	for _, d := range rows {
+		text := "away until " + dayText(d.LastDay)
+		if d.ToID != nil {
+			text += "; " + d.ToName + " decides meanwhile"
+		}
+		if d.DocumentType != "" {
+			text += ", for document type " + d.DocumentType
+		}
+		if before := away[d.FromID]; before != "" {
+			text = before + "; " + text
+		}
+		away[d.FromID] = text
+	}
+	return away, nil
+}
+
+func dayText(d models.Date) string {
+	t, err := time.Parse(time.DateOnly, d.String())
+	if err != nil {
+		return d.String()
+	}
+	return t.Format("2 Jan 2006")
 }
 
 // Tried is one rule of the matrix and why it does not let a request be decided.
@@ -144,7 +411,7 @@ type Tried struct {
 func triedRules(tx *models.Tx, rules []models.Rule, facts Facts, wanted Wanted, members []models.Member) ([]Tried, error) {
 	var ids []string
 	for _, r := range rules {
-		ids = append(ids, peopleOf(r)...)
+		ids = append(append(ids, peopleOf(r)...), thenPeopleOf(r)...)
 	}
 	names, err := namesOf(tx, ids...)
 	if err != nil {
@@ -162,11 +429,19 @@ func triedRules(tx *models.Tx, rules []models.Rule, facts Facts, wanted Wanted, 
 			f.Routing = Routing{Rule: c}
 			why = shortage(f, members)
 		default:
-			why = fmt.Sprintf("another rule goes first (%s)", winner.ID)
+			why = fmt.Sprintf("%s goes first: %s", RuleName(winner.ID), whyBefore(winner, r, wanted))
 		}
 		list[i] = Tried{RuleID: r.ID, Version: r.Version, Rule: c.Text(names), Why: why}
 	}
 	return list, nil
+}
+
+// whyBefore says why the winner goes before another rule that covers the same write.
+func whyBefore(winner, other models.Rule, wanted Wanted) string {
+	if wanted.Unbound && compareAmounts(winner.ToAmount, other.ToAmount) != 0 {
+		return "the tool has no pointers, so the highest limit decides"
+	}
+	return whyFirst(winner, other)
 }
 
 // shortage says why the people a rule names are too few.
@@ -185,20 +460,12 @@ func shortage(f Facts, members []models.Member) string {
 	return text
 }
 
-func stillMissing(tx *models.Tx, r models.ApprovalRequest, facts Facts, wanted Wanted, tally Tally) error {
+func stillMissing(tx *models.Tx, d dispatch, r models.ApprovalRequest, facts Facts, wanted Wanted, tally Tally) error {
 	names, err := namesOf(tx, facts.Routing.userIDs()...)
 	if err != nil {
 		return err
 	}
-	rules, err := rulesInForce(tx)
-	if err != nil {
-		return err
-	}
-	members, err := tx.Members()
-	if err != nil {
-		return fmt.Errorf("approvals: read members: %w", err)
-	}
-	tried, err := triedRules(tx, rules, facts, wanted, members)
+	tried, err := triedRules(tx, d.rules, facts, wanted, d.members)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -32,18 +35,26 @@ type NewRule struct {
 	To           string // included
 	Role         models.Role
 	People       []string      // e-mails, instead of a role
-	Required     int           // 1 or 2; 0 means 1
+	ThenRole     models.Role   // who says yes second, one after the other
+	ThenPeople   []string      // e-mails, instead of a role
+	Required     int           // 1 or 2; 0 means 1, or 2 when the rule says who comes second
 	Valid        time.Duration // whole seconds; 0 means DefaultValid
 }
 
-// RuleView is one rule in force, in words.
+// RuleView is one version of a rule, in words.
 type RuleView struct {
-	Rule   models.Rule
-	Text   string
-	Who    string
-	People []models.User // named, instead of a role
-	Valid  time.Duration
+	Rule       models.Rule
+	Text       string
+	Who        string        // "Finance lead", "Ines, Karl", "Finance lead, then AP lead"
+	First      string        // who decides, or decides first
+	Then       string        // who comes second, empty when nobody does
+	People     []models.User // named, instead of a role
+	ThenPeople []models.User
+	Valid      time.Duration
 }
+
+// Sequence says whether two people decide one after the other.
+func (v RuleView) Sequence() bool { return v.Then != "" }
 
 // Rules lists the matrix in force. People of the workspace may read it.
 func (s *Service) Rules(ctx context.Context, by models.Principal) ([]RuleView, error) {
@@ -76,33 +87,12 @@ func (s *Service) Rule(ctx context.Context, by models.Principal, ruleID string) 
 	return RuleView{}, models.Missing("rule", clip(ruleID, 80))
 }
 
-// RuleHistory lists every version of a rule, newest first.
-func (s *Service) RuleHistory(ctx context.Context, by models.Principal, ruleID string) ([]RuleView, error) {
-	if err := by.NeedRole(readers...); err != nil {
-		return nil, err
-	}
-	var views []RuleView
-	err := s.store.View(ctx, by, func(tx *models.Tx) error {
-		var rules []models.Rule
-		if err := tx.DB.Where("workspace_id = ? AND id = ?", by.WorkspaceID, ruleID).Order("version DESC").Find(&rules).Error; err != nil {
-			return fmt.Errorf("approvals: read rule versions: %w", err)
-		}
-		if len(rules) == 0 {
-			return models.Missing("rule", clip(ruleID, 80))
-		}
-		var err error
-		views, err = ruleViews(tx, rules)
-		return err
-	})
-	return views, err
-}
-
 func ruleViews(tx *models.Tx, rules []models.Rule) ([]RuleView, error) {
 	users := map[string]models.User{}
 	names := map[string]string{}
 	var ids []string
 	for _, r := range rules {
-		ids = append(ids, peopleOf(r)...)
+		ids = append(append(ids, peopleOf(r)...), peopleOf(models.Rule{People: r.ThenPeople})...)
 	}
 	if len(ids) > 0 {
 		var rows []models.User
@@ -116,10 +106,20 @@ func ruleViews(tx *models.Tx, rules []models.Rule) ([]RuleView, error) {
 	views := make([]RuleView, len(rules))
 	for i, r := range rules {
 		c := copyOf(r)
-		views[i] = RuleView{Rule: r, Text: c.Text(names), Who: c.Who(names), Valid: c.Valid()}
-		for _, id := range c.People {
-			views[i].People = append(views[i].People, users[id])
+		v := RuleView{Rule: r, Text: c.Text(names), Who: c.Who(names), Valid: c.Valid()}
+		for step, at := range stepsOf(r) {
+			who := copyOf(at).Who(names)
+			var people []models.User
+			for _, id := range peopleOf(at) {
+				people = append(people, users[id])
+			}
+			if step == 0 {
+				v.First, v.People = who, people
+			} else {
+				v.Then, v.ThenPeople = who, people
+			}
 		}
+		views[i] = v
 	}
 	return views, nil
 }
@@ -162,11 +162,12 @@ func (s *Service) ReplaceRule(ctx context.Context, by models.Principal, ruleID s
 		if rule, err = ruleFrom(tx, n); err != nil {
 			return err
 		}
-		rule.ID, rule.Version, rule.FirstAt = old.ID, old.Version+1, old.FirstAt
-		if err := retire(tx, old); err != nil {
-			return err
+		if sameRule(old, rule) {
+			// A version that changes nothing would only make its author unable to vote under it.
+			return models.E(models.Unprocessable, "Nothing was changed: the rule already says this.", map[string]any{"rule_id": old.ID, "version": old.Version})
 		}
-		return insertRule(tx, rule, "rule.replaced", map[string]any{"before": copyOf(old)})
+		rule, err = replaceRule(tx, old, rule)
+		return err
 	})
 	return rule, err
 }
@@ -178,17 +179,36 @@ func (s *Service) RetireRule(ctx context.Context, by models.Principal, ruleID st
 		if err != nil {
 			return err
 		}
-		if err := retire(tx, old); err != nil {
-			return err
-		}
-		return tx.Audit("rule.retired", models.Ref{Subject: old.ID}, map[string]any{"rule": copyOf(old)})
+		return retireRule(tx, old)
 	})
+}
+
+// replaceRule puts the next version of a rule in force.
+func replaceRule(tx *models.Tx, old, rule models.Rule) (models.Rule, error) {
+	rule.ID, rule.Version, rule.FirstAt = old.ID, old.Version+1, old.FirstAt
+	if err := retire(tx, old); err != nil {
+		return rule, err
+	}
+	return rule, insertRule(tx, rule, "rule.replaced", map[string]any{"before": copyOf(old)})
+}
+
+func retireRule(tx *models.Tx, old models.Rule) error {
+	if err := retire(tx, old); err != nil {
+		return err
+	}
+	return tx.Audit("rule.retired", models.Ref{Subject: old.ID}, map[string]any{"rule": copyOf(old)})
 }
 
 func (s *Service) editRules(ctx context.Context, by models.Principal, edit func(*models.Tx) error) error {
 	if err := mayEditRules(by); err != nil {
 		return err
 	}
+	return s.changeRules(ctx, by, func(tx *models.Tx, _ models.RuleSet) (bool, error) { return true, edit(tx) })
+}
+
+// changeRules runs an edit with the matrix locked. The matrix gets its next version when the edit says
+// that it changed something.
+func (s *Service) changeRules(ctx context.Context, by models.Principal, edit func(*models.Tx, models.RuleSet) (changed bool, err error)) error {
 	return s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		set, err := tx.LockRules()
 		if errors.Is(err, models.ErrNoRow) {
@@ -197,7 +217,8 @@ func (s *Service) editRules(ctx context.Context, by models.Principal, edit func(
 		if err != nil {
 			return fmt.Errorf("approvals: lock rules: %w", err)
 		}
-		if err := edit(tx); err != nil {
+		changed, err := edit(tx, set)
+		if err != nil || !changed {
 			return err
 		}
 		tx.Notify(models.TopicApprovals(by.WorkspaceID))
@@ -252,10 +273,50 @@ func retire(tx *models.Tx, old models.Rule) error {
 	return nil
 }
 
-// ruleFrom checks what a person wrote.
+// roster is every active person of a workspace, by e-mail.
+type roster map[string]models.Member
+
+func rosterOf(tx *models.Tx) (roster, error) {
+	members, err := tx.Members()
+	if err != nil {
+		return nil, fmt.Errorf("approvals: read members: %w", err)
+	}
+	r := make(roster, len(members))
+	for _, m := range members {
+		if m.User.Kind == models.KindPerson {
+			r[m.User.Email] = m
+		}
+	}
+	return r, nil
+}
+
+// ruleFrom checks what a person wrote; tx.By is its author.
 func ruleFrom(tx *models.Tx, n NewRule) (models.Rule, error) {
+	people, err := rosterOf(tx)
+	if err != nil {
+		return models.Rule{}, err
+	}
+	rule, issues := n.rule(people)
+	if len(issues) > 0 {
+		return models.Rule{}, models.Invalid(issues...)
+	}
+	return writtenBy(tx, rule), nil
+}
+
+// writtenBy puts author and time on a rule.
+func writtenBy(tx *models.Tx, rule models.Rule) models.Rule {
+	rule.WorkspaceID, rule.AuthorName, rule.CreatedAt = tx.By.WorkspaceID, tx.By.UserName, tx.Now
+	if tx.By.UserID != "" {
+		rule.AuthorID = &tx.By.UserID
+	}
+	return rule
+}
+
+// rule reads what a person wrote, or says everything that is wrong with it.
+func (n NewRule) rule(people roster) (models.Rule, []models.Issue) {
+	sequence := n.ThenRole != "" || len(n.ThenPeople) > 0
 	if n.Required == 0 {
-		n.Required = 1
+		n.Required = pick(sequence, 2, 1)
 	}
 	if n.Valid == 0 {
 		n.Valid = DefaultValid
@@ -264,77 +325,105 @@ func ruleFrom(tx *models.Tx, n NewRule) (models.Rule, error) {
 	issue := func(path, format string, args ...any) {
 		issues = append(issues, models.Issue{Path: path, Message: fmt.Sprintf(format, args...)})
 	}
-	if !models.ValidCurrency(n.Currency) {
-		issue("/currency", "%s", models.ErrCurrencyUnknown)
-	} else {
-		bounds := map[string]models.Money{}
-		for path, text := range map[string]string{"/from": n.From, "/to": n.To} {
-			m, err := models.ParseMoney(text, n.Currency)
-			switch {
-			case err != nil:
-				issue(path, "%s", err)
-			case m.Negative():
-				issue(path, "must not be negative: the amount counts without its sign")
-			default:
-				bounds[path] = m
-			}
-		}
-		if len(bounds) == 2 && compareAmounts(n.From, n.To) > 0 {
-			issue("/to", "must not be below %s", n.From)
+	for _, d := range []struct{ path, text string }{{"/tool", n.Tool}, {"/document_type", n.DocumentType}, {"/supplier", n.Supplier}, {"/cost_centre", n.CostCentre}} {
+		switch {
+		case len([]rune(d.text)) > maxDimension:
+			issue(d.path, "must have at most %d characters", maxDimension)
+		case !utf8.ValidString(d.text) || strings.ContainsFunc(d.text, unicode.IsControl):
+			issue(d.path, "must not hold control characters")
+		case strings.TrimSpace(d.text) != d.text:
+			issue(d.path, "must not begin or end with a blank")
 		}
 	}
+	issues = append(issues, n.bandIssues()...)
 	if n.Required != 1 && n.Required != 2 {
 		issue("/required", "must be 1 or 2 people")
+	} else if sequence && n.Required != 2 {
+		issue("/required", "must be 2 people when the rule says who comes second")
 	}
 	if n.Valid < time.Second || n.Valid > MaxValid || n.Valid%time.Second != 0 {
 		issue("/valid", "must be whole seconds, at least one and at most 366 days")
 	}
-	for path, text := range map[string]string{"/tool": n.Tool, "/document_type": n.DocumentType, "/supplier": n.Supplier, "/cost_centre": n.CostCentre} {
-		if len([]rune(text)) > 200 {
-			issue(path, "must have at most 200 characters")
-		}
+	first, more := stepIssues(people, n.Role, n.People, "/role", "/person")
+	issues = append(issues, more...)
+	var second []string
+	if sequence {
+		second, more = stepIssues(people, n.ThenRole, n.ThenPeople, "/then_role", "/then_person")
+		issues = append(issues, more...)
 	}
-	people := []string{}
-	switch {
-	case n.Role == "" && len(n.People) == 0:
-		issue("/role", "is required, or name people instead")
-	case n.Role != "" && len(n.People) > 0:
-		issue("/person", "cannot be combined with a role; a rule names either")
-	case n.Role != "" && !slices.Contains(deciders, n.Role):
-		issue("/role", "must be one of ap_clerk, ap_lead, procurement, finance_lead, master_data; %q cannot decide", n.Role)
-	}
-	for _, email := range n.People {
-		m, err := memberByEmail(tx, email)
-		if errors.Is(err, models.ErrNoRow) {
-			issue("/person", "%q is no active person of this workspace", clip(email, 120))
-			continue
+	if len(issues) == 0 {
+		switch {
+		case !sequence && n.Role == "" && len(first) < n.Required:
+			issue("/person", "must name at least %d different people", n.Required)
+		case len(first) == 1 && len(second) == 1 && first[0] == second[0]:
+			issue("/then_person", "must name somebody else than who comes first")
 		}
-		if err != nil {
-			return models.Rule{}, err
-		}
-		if !m.Has(append(slices.Clone(deciders), models.RoleAdmin)...) {
-			issue("/person", "%s only reads or works with tokens here and cannot decide", m.User.Name)
-			continue
-		}
-		if !slices.Contains(people, m.User.ID) {
-			people = append(people, m.User.ID)
-		}
-	}
-	if len(issues) == 0 && n.Role == "" && len(people) < n.Required {
-		issue("/person", "must name at least %d different people", n.Required)
 	}
 	if len(issues) > 0 {
-		return models.Rule{}, models.Invalid(issues...)
+		return models.Rule{}, issues
 	}
-	named, err := json.Marshal(people)
+	return models.Rule{Tool: n.Tool, DocumentType: n.DocumentType, Supplier: n.Supplier, CostCentre: n.CostCentre,
+		Currency: n.Currency, FromAmount: n.From, ToAmount: n.To, Role: n.Role, People: idList(first), ThenRole: n.ThenRole, ThenPeople: idList(second),
+		Required: n.Required, ValidSeconds: int64(n.Valid / time.Second)}, nil
+}
+
+// maxDimension is the longest name of a tool, document type, supplier or cost centre, in characters.
+const maxDimension = 200
+
+func (n NewRule) bandIssues() []models.Issue {
+	if !models.ValidCurrency(n.Currency) {
+		return []models.Issue{{Path: "/currency", Message: models.ErrCurrencyUnknown.Error()}}
+	}
+	var issues []models.Issue
+	for _, bound := range []struct{ path, text string }{{"/from", n.From}, {"/to", n.To}} {
+		if m, err := models.ParseMoney(bound.text, n.Currency); err != nil {
+			issues = append(issues, models.Issue{Path: bound.path, Message: err.Error()})
+		} else if m.Negative() {
+			issues = append(issues, models.Issue{Path: bound.path, Message: "must not be negative: the amount counts without its sign"})
+		}
+	}
+	if len(issues) == 0 && compareAmounts(n.From, n.To) > 0 {
+		issues = append(issues, models.Issue{Path: "/to", Message: "must not be below " + n.From})
+	}
+	return issues
+}
+
+// stepIssues checks who one step of a rule asks: a role that can decide, or people who can. It answers
+// the ids of those people.
+func stepIssues(people roster, role models.Role, emails []string, rolePath, personPath string) (ids []string, issues []models.Issue) {
+	issue := func(path, format string, args ...any) {
+		issues = append(issues, models.Issue{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case role == "" && len(emails) == 0:
+		issue(rolePath, "is required, or name people instead")
+	case role != "" && len(emails) > 0:
+		issue(personPath, "cannot be combined with a role; a rule names either")
+	case role != "" && !slices.Contains(deciders, role):
+		issue(rolePath, "must be one of ap_clerk, ap_lead, procurement, finance_lead, master_data; %q cannot decide", clip(string(role), 40))
+	}
+	for _, email := range emails {
+		m, known := people[strings.ToLower(strings.TrimSpace(email))]
+		switch {
+		case !known:
+			issue(personPath, "%q is no active person of this workspace", clip(email, 120))
+		case !m.Has(append(slices.Clone(deciders), models.RoleAdmin)...):
+			issue(personPath, "%s only reads or works with tokens here and cannot decide", m.User.Name)
+		case !slices.Contains(ids, m.User.ID):
+			ids = append(ids, m.User.ID)
+		}
+	}
+	return ids, issues
+}
+
+// idList writes ids as the table keeps them.
+func idList(ids []string) string {
+	if len(ids) == 0 {
+		return "[]"
+	}
+	text, err := json.Marshal(ids)
 	if err != nil {
-		return models.Rule{}, fmt.Errorf("approvals: people: %w", err)
+		return "[]" // unreachable: strings can always be written
 	}
-	rule := models.Rule{WorkspaceID: tx.By.WorkspaceID, Tool: n.Tool, DocumentType: n.DocumentType, Supplier: n.Supplier, CostCentre: n.CostCentre,
-		Currency: n.Currency, FromAmount: n.From, ToAmount: n.To, Role: n.Role, People: string(named), ThenPeople: "[]", Required: n.Required,
-		ValidSeconds: int64(n.Valid / time.Second), AuthorName: tx.By.UserName, CreatedAt: tx.Now}
-	if tx.By.UserID != "" {
-		rule.AuthorID = &tx.By.UserID
-	}
-	return rule, nil
+	return string(text)
 }

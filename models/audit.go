@@ -59,12 +59,11 @@ func (tx *Tx) Audit(action string, ref Ref, data map[string]any) error {
 		tx.sealing = map[string]bool{}
 	}
 	tx.sealing[tx.By.WorkspaceID] = true
-	return tx.DB.Create(&AuditEvent{
-		ID: tx.NewID(PrefixEvent), WorkspaceID: tx.By.WorkspaceID, At: tx.Now,
-		ActorID: tx.By.UserID, ActorName: tx.By.UserName, ActorRoles: strings.Join(roles, ","), Channel: tx.By.Channel, TokenID: tx.By.TokenID,
-		Action: action, Subject: ref.Subject, CaseID: ref.CaseID, ApprovalRequestID: ref.ApprovalRequestID, InvoiceID: ref.InvoiceID,
-		RequestID: tx.By.RequestID, Data: string(payload),
-	}).Error
+	_, err = tx.Exec(`INSERT INTO audit_events (id, workspace_id, at, actor_id, actor_name, actor_roles, channel, token_id, action, subject,
+		case_id, approval_request_id, invoice_id, request_id, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		tx.NewID(PrefixEvent), tx.By.WorkspaceID, tx.Now, tx.By.UserID, tx.By.UserName, strings.Join(roles, ","), string(tx.By.Channel), tx.By.TokenID, action, ref.Subject,
+		ref.CaseID, ref.ApprovalRequestID, ref.InvoiceID, tx.By.RequestID, string(payload))
+	return err
 }
 
 // RecordRefusal adds an event for an attempt that was refused, in a transaction of its own since the

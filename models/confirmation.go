@@ -134,7 +134,7 @@ func (tx *Tx) CheckBlocked(action string) error {
 		return nil
 	}
 	var n int64
-	err := tx.DB.Model(&SecurityBlock{}).Where("workspace_id = ? AND action = ? AND channel = ?", tx.By.WorkspaceID, action, tx.By.Channel).Count(&n).Error
+	err := tx.Value(&n, "SELECT count(*) FROM security_blocks WHERE workspace_id = ? AND action = ? AND channel = ?", tx.By.WorkspaceID, action, string(tx.By.Channel))
 	if err != nil || n == 0 {
 		return err
 	}

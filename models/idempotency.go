@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-
-	"gorm.io/gorm/clause"
 )
 
 // MaxIdempotencyKey is the longest idempotency key accepted, in characters.
@@ -50,15 +48,15 @@ func Once[T any](tx *Tx, operation string, idem Idempotency, fn func() (T, error
 		return fn()
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{tx.By.UserID, tx.By.WorkspaceID, operation, idem.Key}, "\x00")))
-	row := idempotencyKey{Scope: hex.EncodeToString(sum[:]), BodyHash: idem.BodyHash, CreatedAt: tx.Now}
+	scope := hex.EncodeToString(sum[:])
 	// The row is written first: on PostgreSQL a twin waits here until the first one has ended.
-	made := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-	if made.Error != nil {
-		return answer, made.Error
+	made, err := tx.Exec("INSERT INTO idempotency_keys (scope, body_hash, answer, created_at) VALUES (?, ?, '', ?) ON CONFLICT DO NOTHING", scope, idem.BodyHash, tx.Now)
+	if err != nil {
+		return answer, err
 	}
-	if made.RowsAffected == 0 {
-		var first idempotencyKey
-		if err := tx.DB.Where("scope = ?", row.Scope).Take(&first).Error; err != nil {
+	if made == 0 {
+		first, err := One[idempotencyKey](tx, "SELECT body_hash, answer FROM idempotency_keys WHERE scope = ?", scope)
+		if err != nil {
 			return answer, err
 		}
 		if first.BodyHash != idem.BodyHash {
@@ -67,15 +65,15 @@ func Once[T any](tx *Tx, operation string, idem Idempotency, fn func() (T, error
 		}
 		return answer, json.Unmarshal([]byte(first.Answer), &answer)
 	}
-	answer, err := fn()
-	if err != nil {
+	if answer, err = fn(); err != nil {
 		return answer, err
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return answer, err
 	}
-	return answer, tx.DB.Model(&idempotencyKey{}).Where("scope = ?", row.Scope).Update("answer", string(text)).Error
+	_, err = tx.Exec("UPDATE idempotency_keys SET answer = ? WHERE scope = ?", string(text), scope)
+	return answer, err
 }
 
 // HouseKeeping are the store's own jobs.

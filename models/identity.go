@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -89,18 +90,15 @@ func (s *Store) IdentityByToken(ctx context.Context, secret string) (Identity, e
 	if secret == "" {
 		return Identity{}, refused
 	}
-	var id Identity
-	err := s.View(ctx, Principal{}, func(tx *Tx) error {
-		var t Token
-		if err := tx.DB.Where("hash = ?", HashSecret(secret)).Take(&t).Error; err != nil {
-			return err
-		}
-		if !t.RevokedAt.IsZero() || (!t.ExpiresAt.IsZero() && !tx.Now.Before(t.ExpiresAt.Time)) {
-			return ErrNoRow
-		}
-		id.Token = &t
-		return tx.identify(&id, t.UserID)
-	})
+	t := Token{Hash: HashSecret(secret)}
+	id := Identity{Token: &t}
+	err := s.identifyBy(ctx, &id, "t.id, t.name, t.prefix, t.scopes, t.default_workspace_id, t.created_by_id, t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
+		"tokens t JOIN users u ON u.id = t.user_id", "t.hash", t.Hash,
+		&t.ID, &t.Name, &t.Prefix, &t.Scopes, &t.DefaultWorkspaceID, &t.CreatedByID, &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt)
+	t.UserID = id.User.ID
+	if err == nil && (!t.RevokedAt.IsZero() || (!t.ExpiresAt.IsZero() && !s.Now().Before(t.ExpiresAt.Time))) {
+		err = ErrNoRow
+	}
 	if errors.Is(err, ErrNoRow) {
 		return Identity{}, refused
 	}
@@ -113,6 +111,46 @@ func (s *Store) IdentityByToken(ctx context.Context, secret string) (Identity, e
 		})
 	}
 	return id, err
+}
+
+// identifyBy reads a credential with its active user and their memberships in one statement, since it comes
+// before every call; and anew before every call, so that what was revoked is refused from that moment.
+func (s *Store) identifyBy(ctx context.Context, id *Identity, columns, from, key, value string, credential ...any) error {
+	rows, err := s.reader.QueryContext(ctx, s.places("SELECT "+columns+`, u.id, u.kind, u.email, u.name, u.time_zone, u.password_hash, u.owner_id, u.active, u.created_at,
+		m.workspace_id, m.active, m.created_at, r.role FROM `+from+` LEFT JOIN memberships m ON m.user_id = u.id
+		LEFT JOIN membership_roles r ON r.user_id = m.user_id AND r.workspace_id = m.workspace_id
+		WHERE `+key+" = ? ORDER BY m.workspace_id, r.role"), value)
+	if err != nil {
+		return translate(err)
+	}
+	defer rows.Close()
+	var workspace, role sql.NullString
+	var active sql.NullBool
+	var since Time
+	u := &id.User
+	into := append(credential, &u.ID, &u.Kind, &u.Email, &u.Name, &u.TimeZone, &u.PasswordHash, &u.OwnerID, &u.Active, &u.CreatedAt, &workspace, &active, &since, &role)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return translate(err)
+		}
+		if !workspace.Valid {
+			continue
+		}
+		if n := len(id.Memberships); n == 0 || id.Memberships[n-1].WorkspaceID != workspace.String {
+			id.Memberships = append(id.Memberships, Membership{UserID: u.ID, WorkspaceID: workspace.String, Active: active.Bool, CreatedAt: since})
+		}
+		if role.Valid {
+			m := &id.Memberships[len(id.Memberships)-1]
+			m.Roles = append(m.Roles, Role(role.String))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return translate(err)
+	}
+	if !u.Active {
+		return ErrNoRow
+	}
+	return nil
 }
 
 // identify fills in an active user and the memberships.
@@ -448,18 +486,14 @@ func (s *Store) IdentityBySession(ctx context.Context, secret string) (Identity,
 	if secret == "" {
 		return Identity{}, refused
 	}
-	var id Identity
-	err := s.View(ctx, Principal{}, func(tx *Tx) error {
-		var session Session
-		if err := tx.DB.Where("id = ?", HashSecret(secret)).Take(&session).Error; err != nil {
-			return err
-		}
-		if !session.aliveAt(tx.Now) {
-			return ErrNoRow
-		}
-		id.Session = &session
-		return tx.identify(&id, session.UserID)
-	})
+	session := Session{ID: HashSecret(secret)}
+	id := Identity{Session: &session}
+	err := s.identifyBy(ctx, &id, "s.workspace_id, s.created_at, s.last_seen_at, s.expires_at, s.user_agent", "sessions s JOIN users u ON u.id = s.user_id", "s.id", session.ID,
+		&session.WorkspaceID, &session.CreatedAt, &session.LastSeenAt, &session.ExpiresAt, &session.UserAgent)
+	session.UserID = id.User.ID
+	if err == nil && !session.aliveAt(s.Now()) {
+		err = ErrNoRow
+	}
 	if errors.Is(err, ErrNoRow) {
 		return Identity{}, refused
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
-
-	"gorm.io/gorm/clause"
 )
 
 // JobKind names what is to be done when a job is due.
@@ -25,16 +24,31 @@ type Job struct {
 // Schedule plans a job, in the transaction of the change that makes it needed. A job of the same kind
 // and subject is moved to the new time.
 func (tx *Tx) Schedule(kind JobKind, subject string, due Time) error {
-	tx.jobs = true
-	return tx.DB.Clauses(clause.OnConflict{
-		Columns:   []clause.Column{{Name: "kind"}, {Name: "subject"}},
-		DoUpdates: clause.Assignments(map[string]any{"due_at": due, "attempts": 0, "last_error": ""}),
-	}).Create(&Job{Kind: kind, Subject: subject, WorkspaceID: tx.By.WorkspaceID, DueAt: due}).Error
+	if tx.job.IsZero() || due.Before(tx.job.Time) {
+		tx.job = due
+	}
+	_, err := tx.Exec(`INSERT INTO jobs (kind, subject, workspace_id, due_at, attempts, last_error) VALUES (?, ?, ?, ?, 0, '')
+		ON CONFLICT (kind, subject) DO UPDATE SET due_at = excluded.due_at, attempts = 0, last_error = ''`, string(kind), subject, tx.By.WorkspaceID, due)
+	return err
 }
 
 // Unschedule drops a job that is no longer needed.
 func (tx *Tx) Unschedule(kind JobKind, subject string) error {
-	return tx.DB.Where("kind = ? AND subject = ?", kind, subject).Delete(&Job{}).Error
+	_, err := tx.Exec("DELETE FROM jobs WHERE kind = ? AND subject = ?", string(kind), subject)
+	return err
+}
+
+// alarm is when the worker means to look again: a job planned for later need not wake it. Zero while it
+// looks, when anything may have to.
+type alarm struct{ at atomic.Int64 }
+
+func (a *alarm) set(at time.Time) { a.at.Store(at.UnixMicro()) }
+func (a *alarm) clear()           { a.at.Store(0) }
+
+// before says whether the worker would look too late for a job.
+func (a *alarm) before(due Time) bool {
+	at := a.at.Load()
+	return at == 0 || due.UnixMicro() < at
 }
 
 // JobFunc does a due job inside tx, which acts as the desk itself in the job's workspace. The job is
@@ -70,6 +84,7 @@ const (
 // Run does jobs as they become due until ctx ends. While nothing is due it sleeps; it does not poll.
 func (w *Worker) Run(ctx context.Context) {
 	for ctx.Err() == nil {
+		w.store.alarm.clear() // before reading, so that no job falls in between
 		next, err := w.RunDue(ctx)
 		pause := jobLookAhead
 		if err != nil && ctx.Err() == nil {
@@ -78,6 +93,7 @@ func (w *Worker) Run(ctx context.Context) {
 		} else if !next.IsZero() {
 			pause = min(pause, max(0, next.Sub(w.store.Now().Time)))
 		}
+		w.store.alarm.set(w.store.Now().Time.Add(pause))
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -97,17 +113,22 @@ func (w *Worker) RunDue(ctx context.Context) (next Time, err error) {
 	}
 	for {
 		var jobs []Job
-		now := w.store.Now()
 		err := w.store.View(ctx, Principal{}, func(tx *Tx) error {
-			return tx.DB.Where("kind IN ?", kinds).Order("due_at").Limit(jobBatch).Find(&jobs).Error
+			err := tx.DB.Where("kind IN ? AND due_at <= ?", kinds, tx.Now).Order("due_at").Limit(jobBatch).Find(&jobs).Error
+			if err != nil || len(jobs) > 0 {
+				return err
+			}
+			var first []Job
+			err = tx.DB.Select("due_at").Where("kind IN ?", kinds).Order("due_at").Limit(1).Find(&first).Error
+			if len(first) == 1 {
+				next = first[0].DueAt
+			}
+			return err
 		})
 		if err != nil || len(jobs) == 0 {
-			return Time{}, err
+			return next, err
 		}
 		for _, job := range jobs {
-			if job.DueAt.After(now.Time) {
-				return job.DueAt, nil
-			}
 			if err := w.runOne(ctx, job); err != nil {
 				return Time{}, err
 			}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"runtime/debug"
 
@@ -16,6 +17,7 @@ const maxBatch = 64
 // once, and under load the commit's fsync is shared. An answer is given only after the commit.
 type writer struct {
 	db    *gorm.DB
+	sql   *sql.DB // behind db
 	queue chan write
 	quit  chan struct{}
 	done  chan struct{}
@@ -27,8 +29,8 @@ type write struct {
 	reply chan error
 }
 
-func startWriter(db *gorm.DB) *writer {
-	w := &writer{db: db, queue: make(chan write, 1024), quit: make(chan struct{}), done: make(chan struct{})}
+func startWriter(db *gorm.DB, behind *sql.DB) *writer {
+	w := &writer{db: db, sql: behind, queue: make(chan write, 1024), quit: make(chan struct{}), done: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -89,9 +91,9 @@ func (w *writer) loop() {
 // commit runs a batch in one transaction and answers each of its callers.
 func (w *writer) commit(batch []write) {
 	results := make([]error, len(batch))
-	tx := w.db.WithContext(context.Background()).Begin()
-	if tx.Error != nil {
-		answer(batch, results, tx.Error)
+	tx, err := w.sql.BeginTx(context.Background(), nil)
+	if err != nil {
+		answer(batch, results, err)
 		return
 	}
 	for i, job := range batch {
@@ -101,41 +103,45 @@ func (w *writer) commit(batch []write) {
 		if fatal := w.runOne(tx, job, len(batch) > 1, &results[i]); fatal != nil {
 			// The transaction itself is lost (a full disk rolls it back as a whole), and with it
 			// every piece of the batch.
-			tx.Rollback()
+			_ = tx.Rollback() // there may be nothing left to roll back
 			answer(batch, results, fatal)
 			return
 		}
 	}
 	if len(batch) == 1 && results[0] != nil {
-		tx.Rollback()
+		_ = tx.Rollback() // what failed is told already
 		answer(batch, results, nil)
 		return
 	}
-	err := tx.Commit().Error
-	if err != nil {
-		tx.Rollback()
-	}
-	answer(batch, results, err)
+	answer(batch, results, tx.Commit()) // the driver rolls back what it cannot commit
 }
 
 // runOne runs one piece, behind a savepoint when it shares the transaction. Its error ends only that
 // piece; the returned error ends the batch.
-func (w *writer) runOne(tx *gorm.DB, job write, shared bool, result *error) error {
+func (w *writer) runOne(tx *sql.Tx, job write, shared bool, result *error) error {
 	if shared {
-		if err := tx.Exec("SAVEPOINT piece").Error; err != nil {
+		if _, err := tx.Exec("SAVEPOINT piece"); err != nil {
 			return err
 		}
 	}
-	*result = protect(job.fn, tx.Session(&gorm.Session{NewDB: true}))
+	*result = protect(job.fn, inside(w.db, tx))
 	if !shared {
 		return nil
 	}
 	if *result != nil {
-		if err := tx.Exec("ROLLBACK TO piece").Error; err != nil {
+		if _, err := tx.Exec("ROLLBACK TO piece"); err != nil {
 			return err
 		}
 	}
-	return tx.Exec("RELEASE piece").Error
+	_, err := tx.Exec("RELEASE piece")
+	return err
+}
+
+// inside is GORM on an open transaction.
+func inside(db *gorm.DB, tx *sql.Tx) *gorm.DB {
+	session := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+	session.Statement.ConnPool = tx
+	return session.Session(&gorm.Session{NewDB: true})
 }
 
 // protect turns a panic of fn into an error, so that one caller's fault never stops the writer.

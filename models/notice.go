@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"gorm.io/gorm"
 )
 
 // NoticeKind says what a person is told.
@@ -74,7 +76,7 @@ func (tx *Tx) TellRole(kind NoticeKind, subject string, data map[string]any, rol
 }
 
 // maxNotices bounds how many notices one page shows.
-const maxNotices = 100
+const maxNotices = 50
 
 // Notices lists what a person was told, newest first. before is the id of the last one seen, empty for
 // the first page.
@@ -82,11 +84,7 @@ func (s *Store) Notices(ctx context.Context, by Principal, before string) (list 
 	err = s.View(ctx, by, func(tx *Tx) error {
 		q := tx.DB.Where("workspace_id = ? AND user_id = ?", by.WorkspaceID, by.UserID).Order("at DESC, id DESC").Limit(maxNotices + 1)
 		if before != "" {
-			var last Notice
-			err := tx.DB.Where("id = ? AND workspace_id = ? AND user_id = ?", before, by.WorkspaceID, by.UserID).Take(&last).Error
-			if errors.Is(err, ErrNoRow) {
-				return Missing("notice", before)
-			}
+			last, err := tx.notice(before)
 			if err != nil {
 				return err
 			}
@@ -111,14 +109,49 @@ func (s *Store) UnreadNotices(ctx context.Context, by Principal, limit int) (n i
 	return n, err
 }
 
+// Notice reads one of a person's notices. It fails with NOT_FOUND.
+func (s *Store) Notice(ctx context.Context, by Principal, id string) (n Notice, err error) {
+	err = s.View(ctx, by, func(tx *Tx) error {
+		n, err = tx.notice(id)
+		return err
+	})
+	return n, err
+}
+
+func (tx *Tx) notice(id string) (n Notice, err error) {
+	err = tx.DB.Where("id = ? AND workspace_id = ? AND user_id = ?", id, tx.By.WorkspaceID, tx.By.UserID).Take(&n).Error
+	if errors.Is(err, ErrNoRow) {
+		err = Missing("notice", id)
+	}
+	return n, err
+}
+
 // ReadNotices marks a person's notices as read, all of them or those named.
 func (s *Store) ReadNotices(ctx context.Context, by Principal, ids ...string) error {
 	return s.InTx(ctx, by, func(tx *Tx) error {
-		q := tx.DB.Model(&Notice{}).Where("workspace_id = ? AND user_id = ? AND read_at IS NULL", by.WorkspaceID, by.UserID)
-		if len(ids) > 0 {
-			q = q.Where("id IN ?", ids)
-		}
-		tx.Notify(TopicNotices(by.WorkspaceID, by.UserID))
-		return q.Update("read_at", tx.Now).Error
+		return tx.readNotices(func(q *gorm.DB) *gorm.DB {
+			if len(ids) == 0 {
+				return q
+			}
+			return q.Where("id IN ?", ids)
+		})
 	})
+}
+
+// ReadNoticesUpTo marks as read what a person was told up to the notice named, so that what came after
+// they looked stays new. It fails with NOT_FOUND.
+func (s *Store) ReadNoticesUpTo(ctx context.Context, by Principal, newest string) error {
+	return s.InTx(ctx, by, func(tx *Tx) error {
+		n, err := tx.notice(newest)
+		if err != nil {
+			return err
+		}
+		return tx.readNotices(func(q *gorm.DB) *gorm.DB { return q.Where("(at < ? OR (at = ? AND id <= ?))", n.At, n.At, n.ID) })
+	})
+}
+
+func (tx *Tx) readNotices(which func(*gorm.DB) *gorm.DB) error {
+	q := tx.DB.Model(&Notice{}).Where("workspace_id = ? AND user_id = ? AND read_at IS NULL", tx.By.WorkspaceID, tx.By.UserID)
+	tx.Notify(TopicNotices(tx.By.WorkspaceID, tx.By.UserID))
+	return which(q).Update("read_at", tx.Now).Error
 }

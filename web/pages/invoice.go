@@ -1,14 +1,25 @@
 package pages
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/a-h/templ"
 
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/approvals/confirm"
+	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
 )
 
-func mountInvoice(_, _ route) {}
+func mountInvoice(get, _ route) {
+	get("/invoices", (*visit).showInvoice)
+	get("/invoices/*", (*visit).showInvoice)
+}
 
 // invoiceURL is the page of an invoice, by its id as agents send it, which may hold anything. It is ""
 // for people who may not read what others filed.
@@ -16,8 +27,348 @@ func (v *visit) invoiceURL(id string) templ.SafeURL {
 	if id == "" || !queue.ReadsAll(v.by) {
 		return ""
 	}
-	if id == "." || id == ".." {
-		return v.link("/invoices", "id", id) // browsers would take them for steps of the path
-	}
-	return v.link("/invoices/" + url.PathEscape(id))
+	return v.link(invoicePath(id), invoiceQuery(id)...)
 }
+
+// invoicePath is the path of an invoice's page. Browsers take ids of only dots for steps of the path, so
+// those stand in the query.
+func invoicePath(id string) string {
+	if id == "." || id == ".." {
+		return "/invoices"
+	}
+	return "/invoices/" + url.PathEscape(id)
+}
+
+func invoiceQuery(id string) []string {
+	if id == "." || id == ".." {
+		return []string{"id", id}
+	}
+	return nil
+}
+
+const (
+	// storyShown is how many events one page of an invoice tells, and storyRead how many it reads at
+	// most to find them, so that a narrow view of a long story costs no more than a page.
+	storyShown, storyRead = 50, 400
+	// statesShown is how many records of each kind the top of the page tells of.
+	statesShown = 10
+)
+
+const showMoney = "money"
+
+// aboutMoney says whether an event is about a write and its approval.
+func aboutMoney(e models.AuditEvent) bool {
+	switch noun, _, _ := strings.Cut(e.Action, "."); noun {
+	case "request", "vote", "approval", "redeem", "write", "report":
+		return true
+	}
+	return false
+}
+
+// showInvoice is GET /invoices/{id}.
+func (v *visit) showInvoice() error {
+	id := v.param("*")
+	if id == "" {
+		id = v.c.Query("id")
+	}
+	id = strings.Clone(id)
+	missing := models.Missing("invoice", ui.Foreign(id).Plain())
+	if id == "" {
+		return missing
+	}
+	work, err := v.p.queue.OfInvoice(v.ctx, v.by, id, statesShown)
+	if err != nil {
+		return err
+	}
+	requests, moreRequests, err := v.p.approvals.OfInvoice(v.ctx, v.by, id, statesShown)
+	if err != nil {
+		return err
+	}
+	questions, err := v.p.confirm.List(v.ctx, v.by, confirm.Filter{InvoiceID: id, Status: []models.ConfirmationStatus{models.ConfirmationPending}, Limit: statesShown})
+	if err != nil {
+		return err
+	}
+	show, cursor := v.c.Query("show"), strings.Clone(v.c.Query("cursor"))
+	if show != showMoney {
+		show = ""
+	}
+	events, next, err := v.invoiceEvents(id, show, cursor)
+	if err != nil {
+		return err
+	}
+	unknown := len(work.Cases)+len(work.Holds)+len(requests)+len(questions.Items) == 0
+	if unknown && len(events) == 0 {
+		// Nothing on this page of the trail; another page, or view, of it may know the invoice.
+		if first, _, err := v.invoiceEvents(id, "", ""); err != nil || len(first) == 0 {
+			return orError(err, missing)
+		}
+	}
+	comments, err := v.commentsOf(events)
+	if err != nil {
+		return err
+	}
+
+	r := v.reader()
+	r.bankData = r.bankData && !work.Hidden
+	invoice, sentBy, sentAt := r.described(work, requests)
+	title := "Invoice " + orSome(invoice.Number.Plain(), ui.Foreign(id).Plain())
+	query := invoiceQuery(id)
+	around, err := v.page(title, v.link(invoicePath(id), append(query, "show", show, "cursor", cursor)...), "invoice")
+	if err != nil {
+		return err
+	}
+	out := views.InvoicePage{Page: around, ID: ui.Foreign(id), Number: invoice.Number, Normalised: models.NormaliseNumber(string(invoice.Number)), Supplier: invoice.SupplierName,
+		Invoice: invoice, SentBy: ui.Foreign(sentBy), SentAt: v.at(sentAt), Caption: "everything",
+		Timeline: r.timeline(events, comments, v.aboutEvent), Pager: v.pager(invoicePath(id), len(events), cursor, next, append(query, "show", show)...)}
+	if out.Supplier == "" {
+		out.Supplier = invoice.SupplierID
+	}
+	out.Invoice.URL = "" // it is this page
+	if out.Invoice.ID == "" {
+		out.Invoice.ID = ui.Foreign(id)
+	}
+	out.States = v.invoiceStates(work, requests, questions.Items)
+	if work.More || moreRequests {
+		out.States = append(out.States, views.InvoiceState{Badge: ui.Badge{Text: "More", Tone: ui.ToneNeutral}, Text: "Older cases, holds and requests are told below.",
+			Link: views.RelatedLink{Text: "What happened", URL: "#story-title"}})
+	}
+	tab := func(label, of, testID string) ui.Tab {
+		return ui.Tab{Label: label, URL: v.link(invoicePath(id), append(query, "show", of)...), Current: show == of, TestID: testID}
+	}
+	out.Filters = []ui.Tab{tab("All", "", "filter-all"), tab("Money only", showMoney, "filter-money")}
+	out.Empty = ui.Empty{Heading: "Nothing happened here yet", TestID: "empty"}
+	if show == showMoney {
+		out.Caption = "money only"
+		out.Empty = ui.Empty{Heading: "No write was asked for", Text: "Requests, votes, approvals and writes of this invoice appear here.", TestID: "empty"}
+		if next != "" {
+			out.Empty = ui.Empty{Heading: "No write in this part of the story", Text: "Go on to older events.", TestID: "empty"}
+		}
+	}
+	return render(v.c, http.StatusOK, views.InvoiceStory(out))
+}
+
+func orError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// invoiceEvents reads one page of what happened to an invoice, the newest first, and where the next one
+// starts, "" on the last.
+func (v *visit) invoiceEvents(id, show, cursor string) (events []models.AuditEvent, next string, err error) {
+	f := models.TrailFilter{InvoiceID: id, Limit: storyShown}
+	if cursor != "" {
+		if f.After, err = readStoryCursor(cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	for read := 0; ; read += storyShown {
+		batch, more, err := v.p.store.Trail(v.ctx, v.by, f)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, e := range batch {
+			if show == showMoney && !aboutMoney(e) {
+				continue
+			}
+			events = append(events, e)
+			if len(events) == storyShown && (more || i < len(batch)-1) {
+				return events, storyCursor(e), nil
+			}
+		}
+		if !more {
+			return events, "", nil
+		}
+		last := batch[len(batch)-1]
+		if read+storyShown >= storyRead {
+			return events, storyCursor(last), nil
+		}
+		f.After = &models.TrailKey{At: last.At, ID: last.ID}
+	}
+}
+
+// A cursor is the moment and the id of the last event shown.
+func storyCursor(e models.AuditEvent) string { return e.At.String() + "~" + e.ID }
+
+func readStoryCursor(text string) (*models.TrailKey, error) {
+	at, id, ok := strings.Cut(text, "~")
+	var key models.TrailKey
+	if err := key.At.Scan(at); err != nil || !ok || id == "" {
+		return nil, models.E(models.BadRequest, "This page of the story does not exist. Start again from the newest events.", map[string]any{"field": "cursor"})
+	}
+	key.ID = id
+	return &key, nil
+}
+
+// commentsOf reads the texts behind the comments among the events.
+func (v *visit) commentsOf(events []models.AuditEvent) ([]models.Comment, error) {
+	var ids []string
+	for _, e := range events {
+		if e.Action == "case.commented" {
+			if id := commentID(e); id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return v.p.queue.Comments(v.ctx, v.by, ids...)
+}
+
+// described is the invoice as it was described last, by a case, a hold or a request.
+func (r reader) described(work queue.InvoiceWork, requests []approvals.InvoiceRequest) (inv views.Invoice, by string, at models.Time) {
+	if len(requests) > 0 && requests[0].CreatedAt.After(work.SentAt.Time) {
+		return r.invoice(requests[0].Invoice.Sent), requests[0].AskerName, requests[0].CreatedAt
+	}
+	if work.Sent == nil {
+		return views.Invoice{}, "", models.Time{}
+	}
+	return r.invoice(work.Sent), work.SentBy, work.SentAt
+}
+
+// aboutEvent leads to the record an event happened to.
+func (v *visit) aboutEvent(e models.AuditEvent) (string, templ.SafeURL) {
+	switch noun, _, _ := strings.Cut(e.Action, "."); {
+	case noun == "hold":
+		return "the hold", holdURL(e.Subject)
+	case noun == "confirmation":
+		return "the confirmation", confirmationURL(e.Subject)
+	case noun == "case" && e.CaseID != "":
+		return "the case", caseURL(e.CaseID)
+	case e.ApprovalRequestID != "":
+		return "the request", requestURL(e.ApprovalRequestID)
+	case e.CaseID != "":
+		return "the case", caseURL(e.CaseID)
+	}
+	return "", ""
+}
+
+// invoiceStates say where the invoice stands: what waits first, then the requests from the newest on,
+// then what the desk is done with.
+func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.InvoiceRequest, questions []confirm.ListItem) []views.InvoiceState {
+	var waiting, done []views.InvoiceState
+	for _, q := range requests {
+		s := views.InvoiceState{Badge: requestBadge(q.Status), Text: v.requestState(stateOf(q)), Amount: q.Amount.FormatNumber(), Code: q.Amount.Currency(),
+			Link: views.RelatedLink{Text: "The request", URL: requestURL(q.RequestID)}}
+		if q.Approval != "" && q.Status == models.RequestApproved {
+			s.Badge = approvalBadge(q.Approval)
+		}
+		if q.Status != models.RequestPending && q.Status != models.RequestUnrouted {
+			s.More = &views.RelatedLink{Text: "Its proof", URL: proofURL(q.RequestID)}
+		}
+		waiting = append(waiting, s)
+	}
+	for _, c := range work.Cases {
+		s := views.InvoiceState{Badge: caseBadge(c.Status), Text: v.caseState(c), Link: views.RelatedLink{Text: "The case", URL: caseURL(c.CaseID)}}
+		if c.Status == models.CaseResolved {
+			done = append(done, s)
+		} else {
+			waiting = append([]views.InvoiceState{s}, waiting...)
+		}
+	}
+	for _, q := range questions {
+		waiting = append([]views.InvoiceState{{Badge: ui.Badge{Text: "Question", Tone: ui.ToneInfo, Sign: ui.SignOpen}, Text: ui.Foreign("A person has to answer a question about " + q.Tool + "."),
+			Link: views.RelatedLink{Text: "The confirmation", URL: confirmationURL(q.ConfirmationID)}}}, waiting...)
+	}
+	for _, h := range work.Holds {
+		s := views.InvoiceState{Badge: holdBadge(h.Status, v.isOverdue(h)), Text: v.holdState(h), Link: views.RelatedLink{Text: "The hold", URL: holdURL(h.HoldID)}}
+		if h.Status == models.HoldWaiting {
+			waiting = append([]views.InvoiceState{s}, waiting...)
+		} else {
+			done = append(done, s)
+		}
+	}
+	return append(waiting, done...)
+}
+
+func (v *visit) caseState(c queue.InvoiceCase) ui.Foreign {
+	what := codeTitle(codeOf(c.Code))
+	switch {
+	case c.Status == models.CaseResolved && c.Last != nil:
+		return ui.Foreign(fmt.Sprintf("%s: %s chose “%s” on %s.", what, c.Last.By, c.Last.Label, v.on(c.Last.At)))
+	case c.Status == models.CaseResolved:
+		return ui.Foreign(what + ": resolved.")
+	case c.Status == models.CaseHeld:
+		return ui.Foreign(what + ": held until " + date(c.HeldUntil) + ".")
+	case c.ClaimedBy != nil:
+		return ui.Foreign(what + ": " + *c.ClaimedBy + " works on it in " + c.Queue.Title() + ".")
+	}
+	return ui.Foreign(what + ": waits in " + c.Queue.Title() + ".")
+}
+
+func (v *visit) holdState(h queue.HoldView) ui.Foreign {
+	what := h.Code.Title() + ", PO " + string(orderLine(h))
+	switch h.Status {
+	case models.HoldReleased:
+		return ui.Foreign(what + ": available now; the wait is over.")
+	case models.HoldEscalated:
+		return ui.Foreign(what + ": no check is left, so a case was opened.")
+	case models.HoldCancelled:
+		return ui.Foreign(what + ": the wait was cancelled.")
+	}
+	return ui.Foreign(what + ": checked again on " + v.on(h.NextCheckAt) + "; " + fmt.Sprintf("%d of %d checks left.", h.ChecksLeft, h.MaxChecks))
+}
+
+// requestFacts are what a request's state in words is made of.
+type requestFacts struct {
+	status          models.RequestStatus
+	by              []string // who decided
+	decidedAt       models.Time
+	expiresAt       models.Time
+	yes, required   int
+	reason          string
+	approval        models.ApprovalStatus
+	approvalExpires models.Time
+	redeemedAt      models.Time
+	revokedAt       models.Time
+	revokeReason    string
+	report          approvals.ReportStatus
+	document        string
+	message         string
+	reportedAt      models.Time
+}
+
+func stateOf(q approvals.InvoiceRequest) requestFacts {
+	return requestFacts{status: q.Status, by: q.Approvers, decidedAt: q.DecidedAt, expiresAt: q.ExpiresAt, yes: q.Yes, required: q.Required, reason: q.Reason,
+		approval: q.Approval, approvalExpires: q.ApprovalExpires, redeemedAt: q.RedeemedAt, revokedAt: q.RevokedAt, revokeReason: q.RevokeReason,
+		report: q.Report, document: q.Document, message: q.ReportMessage, reportedAt: q.ReportedAt}
+}
+
+// requestState says in one sentence where a request and its write stand.
+func (w words) requestState(f requestFacts) ui.Foreign {
+	by := orSome(list(f.by), "somebody")
+	switch f.status {
+	case models.RequestPending:
+		return ui.Foreign(fmt.Sprintf("Waits for a decision: %s votes, until %s.", votesText(f.yes, f.required), w.on(f.expiresAt)))
+	case models.RequestUnrouted:
+		return ui.Foreign("Nobody can decide it: " + sentence(orSome(f.reason, "no rule covers it")))
+	case models.RequestRejected:
+		return ui.Foreign(fmt.Sprintf("Rejected by %s on %s: %s", by, w.on(f.decidedAt), sentence(f.reason)))
+	case models.RequestExpired:
+		return ui.Foreign("Expired on " + w.on(f.expiresAt) + "; nobody decided it in time, and nothing was written.")
+	case models.RequestWithdrawn:
+		return ui.Foreign("Withdrawn on " + w.on(f.decidedAt) + ": " + sentence(f.reason))
+	}
+	text := fmt.Sprintf("Approved by %s on %s", by, w.on(f.decidedAt))
+	switch {
+	case f.report == approvals.ReportPosted && f.document != "":
+		text += fmt.Sprintf(", posted as %s on %s.", f.document, w.on(f.reportedAt))
+	case f.report == approvals.ReportPosted:
+		text += fmt.Sprintf(", posted on %s; no document number was reported.", w.on(f.reportedAt))
+	case f.report == approvals.ReportFailed:
+		text += fmt.Sprintf("; the write failed on %s: %s", w.on(f.reportedAt), sentence(orSome(f.message, "no reason was reported")))
+	case f.report == approvals.ReportOverdue:
+		text += fmt.Sprintf(", used on %s; no report of the write came in time.", w.on(f.redeemedAt))
+	case f.approval == models.ApprovalRedeemed:
+		text += fmt.Sprintf(", used on %s; the report of the write is to come.", w.on(f.redeemedAt))
+	case f.approval == models.ApprovalRevoked:
+		text += fmt.Sprintf(", revoked on %s before it was used: %s", w.on(f.revokedAt), sentence(f.revokeReason))
+	case f.approval == models.ApprovalExpired:
+		text += fmt.Sprintf("; it expired unused on %s.", w.on(f.approvalExpires))
+	default:
+		text += fmt.Sprintf("; not used yet, good until %s.", w.on(f.approvalExpires))
+	}
+	return ui.Foreign(text)
+}
+
+// on is a moment within a sentence that stays true: date and time of day.
+func (w words) on(t models.Time) string { return t.In(w.zone).Format("2 Jan 2006 at 15:04") }

@@ -1,12 +1,24 @@
 package pages
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
 )
 
-func mountNotices(_, _ route) {}
+func mountNotices(get, post route) {
+	get("/notices", (*visit).listNotices)
+	post("/notices/read", (*visit).readAllNotices)
+	post("/notices/:id/read", (*visit).readNotice)
+}
 
 // mostUnread is up to where unread notices are counted.
 const mostUnread = 100
@@ -14,12 +26,135 @@ const mostUnread = 100
 // bell is the way to the person's notices.
 func (v *visit) bell(unread int) *views.Bell {
 	b := &views.Bell{URL: v.link("/notices"), Words: "Notices, all read"}
-	if unread > 0 {
-		b.Unread = strconv.Itoa(unread)
-		b.Words = "Notices: " + plural(unread, "you have not read", "you have not read")
-	}
-	if unread >= mostUnread {
+	switch {
+	case unread >= mostUnread:
 		b.Unread = strconv.Itoa(mostUnread-1) + "+"
+		b.Words = "Notices, more than " + strconv.Itoa(mostUnread-1) + " unread"
+	case unread > 0:
+		b.Unread = strconv.Itoa(unread)
+		b.Words = "Notices, " + b.Unread + " unread"
 	}
 	return b
+}
+
+// listNotices is GET /notices. Looking at notices does not read them.
+func (v *visit) listNotices() error {
+	cursor := strings.Clone(v.c.Query("cursor"))
+	list, more, err := v.p.store.Notices(v.ctx, v.by, cursor)
+	if err != nil {
+		return err
+	}
+	beside, err := v.figures()
+	if err != nil {
+		return err
+	}
+	page, err := v.page(counted("Notices", beside.unread), v.link("/notices", "cursor", cursor), "notices")
+	if err != nil {
+		return err
+	}
+	out := views.NoticesPage{Page: page, Lead: "What the desk told you in this workspace. Opening a notice marks it as read.", Empty: ui.Empty{Heading: "You were told nothing yet", TestID: "empty",
+		Text: "When something waits for you, is about to lapse or went wrong, it appears here by itself."}}
+	if cursor != "" {
+		out.Empty = ui.Empty{Heading: "Nothing older", TestID: "empty"}
+	}
+	for _, n := range list {
+		out.Rows = append(out.Rows, v.noticeRow(n))
+	}
+	if beside.unread > 0 && len(list) > 0 {
+		out.ReadAll = &ui.PostForm{URL: "/notices/read", CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "newest", Value: list[0].ID}, {Name: "workspace", Value: v.by.WorkspaceID}},
+			Button: ui.Button{Label: "Mark all as read", Variant: ui.ButtonPlain, TestID: "read-all"}}
+	}
+	next := ""
+	if more {
+		next = list[len(list)-1].ID
+	}
+	out.Pager = v.pager("/notices", len(list), cursor, next)
+	return render(v.c, http.StatusOK, views.Notices(out))
+}
+
+func (v *visit) noticeRow(n models.Notice) views.NoticeRow {
+	t := noticeOf(n)
+	row := views.NoticeRow{ID: n.ID, Unread: n.ReadAt.IsZero(), Badge: ui.Badge{Text: t.about, Tone: t.tone}, Text: ui.Foreign(t.text), At: v.at(n.At)}
+	text, target := v.noticeTarget(n)
+	switch {
+	case row.Unread:
+		label := text
+		if target == "" {
+			label = "Mark as read"
+		}
+		row.Open = &ui.PostForm{URL: templ.SafeURL("/notices/" + url.PathEscape(n.ID) + "/read"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "workspace", Value: v.by.WorkspaceID}},
+			Button: ui.Button{Label: label, About: "and mark this notice as read", Variant: ui.ButtonPlain, TestID: "open-notice"}}
+		if target == "" {
+			row.Open.Button.About = ": " + ui.Foreign(t.text).Plain()
+		}
+	case target != "":
+		row.Link = &views.RelatedLink{Text: text, URL: target}
+	}
+	return row
+}
+
+// noticeOf puts a notice into words.
+func noticeOf(n models.Notice) noticeTold {
+	var d noticeData
+	_ = json.Unmarshal([]byte(n.Data), &d) // what cannot be read is told without its facts
+	return noticeWords(n.Kind, d)
+}
+
+// noticeTarget is the page of what a notice is about, "" when it has none.
+func (v *visit) noticeTarget(n models.Notice) (text string, target templ.SafeURL) {
+	prefix, _, _ := strings.Cut(n.Subject, "_")
+	switch prefix {
+	case models.PrefixCase:
+		return "Open the case", caseURL(n.Subject)
+	case models.PrefixApprovalRequest:
+		return "Open the request", requestURL(n.Subject)
+	case models.PrefixConfirmation:
+		return "Open the confirmation", confirmationURL(n.Subject)
+	case models.PrefixHold:
+		return "Open the hold", holdURL(n.Subject)
+	case models.PrefixDelegation:
+		return "See the delegations", v.link("/settings/delegations")
+	case models.PrefixUser:
+		return "", ""
+	}
+	return "Open the invoice", v.invoiceURL(n.Subject)
+}
+
+// goToNotices enters the workspace a form was made in, since a person has notices in each.
+func (v *visit) goToNotices() error {
+	if ws := v.typed("workspace")["workspace"]; ws != "" && ws != v.by.WorkspaceID {
+		return v.enter(ws)
+	}
+	return nil
+}
+
+// readAllNotices is POST /notices/read: everything up to the newest one that was shown.
+func (v *visit) readAllNotices() error {
+	if err := v.goToNotices(); err != nil {
+		return err
+	}
+	if err := v.p.store.ReadNoticesUpTo(v.ctx, v.by, v.typed("newest")["newest"]); err != nil {
+		return err
+	}
+	return seeOther(v.c, string(v.link("/notices")))
+}
+
+// readNotice is POST /notices/{id}/read: it leads on to what the notice is about.
+func (v *visit) readNotice() error {
+	if err := v.goToNotices(); err != nil {
+		return err
+	}
+	n, err := v.p.store.Notice(v.ctx, v.by, v.param("id"))
+	if err != nil {
+		return err
+	}
+	if n.ReadAt.IsZero() {
+		if err := v.p.store.ReadNotices(v.ctx, v.by, n.ID); err != nil {
+			return err
+		}
+	}
+	if _, target := v.noticeTarget(n); target != "" {
+		return seeOther(v.c, string(target))
+	}
+	return seeOther(v.c, string(v.link("/notices")))
 }

@@ -1,3 +1,327 @@
 package pages
 
-func mountProof(_, _ route) {}
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+func mountProof(get, _ route) {
+	get("/approvals/:id/proof", (*visit).showProof)
+	get("/approvals/:id/proof.json", (*visit).proofJSON)
+}
+
+func proofURL(requestID string) templ.SafeURL { return requestURL(requestID) + "/proof" }
+
+// drawProof draws the record of a request in the workspace that holds it.
+func (v *visit) drawProof() (approvals.Proof, error) {
+	var p approvals.Proof
+	err := v.find(func() error {
+		var err error
+		p, err = v.p.approvals.Proof(v.ctx, v.by, v.param("id"))
+		return err
+	})
+	return p, err
+}
+
+// proofJSON is GET /approvals/{request_id}/proof.json.
+func (v *visit) proofJSON() error {
+	p, err := v.drawProof()
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return fmt.Errorf("pages: proof: %w", err)
+	}
+	v.c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
+	v.c.Set(fiber.HeaderCacheControl, "no-store")
+	v.c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+fileName("apdesk proof "+p.Request.ID)+`.json"`)
+	return v.c.Send(append(text, '\n'))
+}
+
+// fileName is a text that every system takes as the name of a file.
+func fileName(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '_' || r == '-' || r == ' ':
+			return r
+		}
+		return '-'
+	}, s), " -")
+}
+
+// trailShown is how many lines of the trail stand on the printed page; the JSON record has all.
+const trailShown = 60
+
+// showProof is GET /approvals/{request_id}/proof.
+func (v *visit) showProof() error {
+	p, err := v.drawProof()
+	if err != nil {
+		return err
+	}
+	number := orSome(p.Invoice.Number, p.Invoice.ID)
+	around, err := v.page(fileName("Proof "+p.Request.ID+" "+number), proofURL(p.Request.ID), "")
+	if err != nil {
+		return err
+	}
+	r := v.reader()
+	r.bankData = true // what is not for the reader was taken out when the record was drawn
+	arguments, _ := r.value(p.Call.Arguments)
+	out := views.ProofPage{Page: around, ID: p.Request.ID, BackURL: requestURL(p.Request.ID), JSONURL: proofURL(p.Request.ID) + ".json", State: v.requestState(proofState(p)),
+		Issuer: p.Workspace.ID + " · " + p.Workspace.Name, MadeAt: v.both(p.MadeAt), Amount: figures(p.Amount, p.Currency), Currency: p.Currency,
+		Sentence: writeInWords(p.Call.Tool, p.Invoice.ID, p.Invoice.SupplierID, p.Amount, p.Currency, p.Request.PostingDate.String()),
+		Tool:     ui.Foreign(p.Call.Tool), Arguments: arguments, Withheld: p.Call.Hidden, Digest: p.Digest.Value,
+		HowDigest: "It is the SHA-256 of the RFC 8785 form of {workspace, tool, arguments}, arguments without top-level approval_id and idempotency_key.",
+		Asked:     v.proofAsked(p), NoVotes: "Nobody voted.", Approval: v.proofApproval(p.Approval)}
+	v.proofAuthority(p, &out)
+	for _, vote := range p.Votes {
+		out.Votes = append(out.Votes, v.proofVote(vote))
+	}
+	for _, e := range p.Refused {
+		what := "tried to " + strings.TrimSuffix(e.Action, ".refused")
+		if e.Action == "redeem.refused" {
+			what = "tried to use the approval"
+		}
+		out.Refused = append(out.Refused, views.ProofLine{At: v.both(e.At), Channel: channelWords(e.Channel), Who: ui.Foreign(e.Actor.Name), What: ui.Foreign(what + ", refused: " + sentence(orSome(e.Why, e.Code)))})
+	}
+	shown := p.Events[:min(len(p.Events), trailShown)]
+	for _, e := range shown {
+		line := views.ProofEvent{Seq: "not sealed yet", ID: e.ID, Action: e.Action, At: e.At.UTC.UTC().Format(time.DateTime), Who: ui.Foreign(e.Actor.Name)}
+		if e.Seq != nil && e.Hash != nil {
+			line.Seq, line.Hash = fmt.Sprint(*e.Seq), *e.Hash
+		}
+		out.Trail = append(out.Trail, line)
+	}
+	if left := len(p.Events) - len(shown); left > 0 || p.MoreEvents {
+		out.MoreTrail = fmt.Sprintf("%d more in the JSON record.", left)
+		if p.MoreEvents {
+			out.MoreTrail = fmt.Sprintf("%d more in the JSON record, and others in the trail.", left)
+		}
+	}
+	return render(v.c, http.StatusOK, views.ProofRecord(out))
+}
+
+// both is a moment in UTC and on the workspace's clocks.
+func (w words) both(t approvals.ProofTime) string {
+	utc, local := t.UTC.UTC(), t.UTC.In(w.zone)
+	text := utc.Format("2 Jan 2006, 15:04:05") + " UTC"
+	if utc.Format(time.DateTime) == local.Format(time.DateTime) {
+		return text
+	}
+	form := "15:04:05"
+	if utc.Format(time.DateOnly) != local.Format(time.DateOnly) {
+		form = "2 Jan 2006, 15:04:05"
+	}
+	return text + " (" + local.Format(form) + " " + w.zone.String() + ")"
+}
+
+// bothOr is both for a moment that need not have come.
+func (w words) bothOr(t *approvals.ProofTime) string {
+	if t == nil {
+		return ""
+	}
+	return w.both(*t)
+}
+
+func proofState(p approvals.Proof) requestFacts {
+	f := requestFacts{status: p.Request.Status, expiresAt: p.Request.ExpiresAt.UTC, reason: p.Request.Reason}
+	if p.Request.DecidedAt != nil {
+		f.decidedAt = p.Request.DecidedAt.UTC
+	}
+	if p.Authority != nil {
+		f.required = p.Authority.Required
+	}
+	for _, v := range p.Votes {
+		if v.Decision == models.VoteApprove {
+			f.yes++
+		}
+		if (v.Decision == models.VoteReject) == (f.status == models.RequestRejected) {
+			f.by = append(f.by, voterInWords(v))
+		}
+	}
+	if a := p.Approval; a != nil {
+		f.approval, f.approvalExpires, f.revokeReason = a.Status, a.ExpiresAt.UTC, a.RevokeReason
+		if a.RedeemedAt != nil {
+			f.redeemedAt = a.RedeemedAt.UTC
+		}
+		if a.RevokedAt != nil {
+			f.revokedAt = a.RevokedAt.UTC
+		}
+		if o := a.Outcome; o != nil && o.Status != approvals.OutcomeAwaited {
+			f.report, f.document, f.message = approvals.ReportStatus(o.Status), o.DocumentNumber, o.Message
+			if o.ReportedAt != nil {
+				f.reportedAt = o.ReportedAt.UTC
+			}
+		}
+	}
+	return f
+}
+
+func voterInWords(v approvals.ProofVote) string {
+	if v.OnBehalfOf == nil {
+		return v.Name
+	}
+	return v.Name + " on behalf of " + v.OnBehalfOf.Name
+}
+
+// proofFacts are named facts, without the empty ones.
+func proofFacts(labelled ...string) []views.ProofFact {
+	var out []views.ProofFact
+	for i := 0; i+1 < len(labelled); i += 2 {
+		if labelled[i+1] != "" {
+			out = append(out, views.ProofFact{Name: labelled[i], Value: ui.Foreign(labelled[i+1])})
+		}
+	}
+	return out
+}
+
+func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
+	var asked, behind []string
+	for _, a := range p.Askers {
+		switch a.Relation {
+		case "asked":
+			who := a.Name
+			if a.Kind == models.KindService {
+				who += " (service account)"
+			}
+			asked = append(asked, who)
+		case "responsible":
+			behind = append(behind, a.Name+", responsible for the account")
+		default:
+			behind = append(behind, a.Name+", who made its token")
+		}
+	}
+	q, inv := p.Request, p.Invoice
+	number := inv.Number
+	if inv.NumberNormalised != "" && inv.NumberNormalised != number {
+		number += " (compared as " + inv.NumberNormalised + ")"
+	}
+	supplier := strings.TrimSpace(inv.SupplierName + " " + inv.SupplierID)
+	return proofFacts("Asked by", list(asked), "Stands behind", list(behind), "Asked", v.both(q.AskedAt)+", "+channelWords(q.Channel), "For", q.Summary,
+		"Invoice", inv.ID, "Invoice number", number, "Supplier", supplier, "Invoice total", money(inv.Amount, inv.Currency), "PO", inv.PoID,
+		"Document type", q.DocumentType, "Posting date", date(q.PostingDate), "Cost centre", q.CostCentre, "Case", q.CaseID, "Run", q.RunID,
+		"Decided", v.bothOr(q.DecidedAt), "Expiry", v.expiryOf(q), "Reason", q.Reason, "Sent back with", corrected(q.Instruction))
+}
+
+// expiryOf says when a request that nobody decided lapsed or lapses.
+func (v *visit) expiryOf(q approvals.ProofRequest) string {
+	if q.DecidedAt != nil {
+		return ""
+	}
+	return v.both(q.ExpiresAt)
+}
+
+func corrected(in *models.Instruction) string {
+	if in == nil {
+		return ""
+	}
+	input := make(map[string]string, len(in.Input))
+	for name, value := range in.Input {
+		input[name] = fmt.Sprint(value)
+	}
+	var parts []string
+	for _, e := range inputEntries(input) {
+		parts = append(parts, string(e.Key)+": "+input[string(e.Key)])
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (v *visit) proofAuthority(p approvals.Proof, out *views.ProofPage) {
+	a := p.Authority
+	if a == nil {
+		out.NoRule = "No rule of the matrix covered the request."
+		return
+	}
+	need := "one yes"
+	if a.Required > 1 {
+		need = fmt.Sprintf("%d different people", a.Required)
+	}
+	out.Authority = proofFacts("In words", a.Text, "Needed", need)
+	if a.Person != nil {
+		by := ""
+		if a.NamedBy != nil {
+			by = ", named by " + a.NamedBy.Name
+		}
+		out.Authority = append(out.Authority, proofFacts("Named for this request only", a.Person.Name+by)...)
+	}
+	names := map[string]string{}
+	for _, person := range a.People {
+		names[person.UserID] = person.Name
+	}
+	if a.Rule != nil {
+		out.RuleFacts = v.ruleFacts(*a.Rule, names)
+	} else if a.Named != nil {
+		out.RuleFacts = v.ruleFacts(*a.Named, names)
+	}
+}
+
+// ruleFacts are the rule's copy in full.
+func (v *visit) ruleFacts(c approvals.RuleCopy, names map[string]string) []views.ProofFact {
+	named := func(ids []string) string {
+		var people []string
+		for _, id := range ids {
+			people = append(people, orSome(names[id], id))
+		}
+		return list(people)
+	}
+	facts := []views.ProofFact{{Name: "Rule", Value: ui.Foreign(c.ID), Code: true}}
+	return append(facts, proofFacts("Version", fmt.Sprint(c.Version), "Amounts", money(c.From, c.Currency)+" to "+money(c.To, c.Currency),
+		"Role", roleWords(string(c.Role)), "People", named(c.People), "Then role", roleWords(string(c.ThenRole)), "Then people", named(c.ThenPeople), "Tool", orSome(c.Tool, "any"), "Document type", orSome(c.DocumentType, "any"), "Supplier", orSome(c.Supplier, "any"),
+		"Cost centre", orSome(c.CostCentre, "any"), "An approval is good for", span(c.Valid()), "Written by", c.AuthorName,
+		"Written", v.both(approvals.ProofTime{UTC: c.CreatedAt}))...)
+}
+
+func (v *visit) proofVote(vote approvals.ProofVote) views.ProofVote {
+	out := views.ProofVote{Answer: "Yes", Who: ui.Foreign(vote.Name), Role: lower(models.Role(vote.Role).Title()), Step: fmt.Sprintf("Step %d", vote.Step),
+		Limit: orSome(limitText(vote.LimitAmount, vote.Currency), "not recorded"), Rule: fmt.Sprintf("Rule %s, version %d", vote.RuleID, vote.RuleVersion),
+		Channel: channelWords(vote.Channel), At: v.both(vote.At), Reason: ui.Foreign(vote.Reason), HasReason: vote.Reason != ""}
+	if vote.Decision == models.VoteReject {
+		out.Answer = "No"
+	}
+	if vote.SecondStep {
+		out.Second = "Second step: confirmed that the same call had been carried out before."
+	}
+	if vote.OnBehalfOf != nil {
+		text := "on behalf of " + vote.OnBehalfOf.Name
+		if d := vote.Delegation; d != nil {
+			text += fmt.Sprintf(" (delegation %s, %s to %s, set by %s)", d.ID, date(d.FirstDay), date(d.LastDay), d.SetBy)
+		}
+		out.OnBehalf = ui.Foreign(text)
+	}
+	return out
+}
+
+func (v *visit) proofApproval(a *approvals.ProofApproval) []views.ProofFact {
+	if a == nil {
+		return nil
+	}
+	facts := proofFacts("Approval", a.MaskedID, "State", approvalBadge(a.Status).Text, "Granted", v.both(a.GrantedAt), "Good until", v.both(a.ExpiresAt))
+	if a.RedeemedAt != nil {
+		by := ""
+		if a.RedeemedBy != nil {
+			by = " by " + a.RedeemedBy.Name
+		}
+		facts = append(facts, proofFacts("Used", v.both(*a.RedeemedAt)+by)...)
+	}
+	if a.RevokedAt != nil {
+		facts = append(facts, proofFacts("Revoked", v.both(*a.RevokedAt)+" by "+a.RevokedBy, "Why", a.RevokeReason)...)
+	}
+	if o := a.Outcome; o != nil {
+		words := map[string]string{approvals.OutcomeAwaited: "no report yet", string(approvals.ReportPosted): "posted", string(approvals.ReportFailed): "failed",
+			string(approvals.ReportOverdue): "no report came in time"}
+		facts = append(facts, proofFacts("Outcome", words[o.Status], "Document number", o.DocumentNumber, "Message", o.Message, "Reported", v.bothOr(o.ReportedAt))...)
+	}
+	return facts
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views/ui"
@@ -55,6 +57,7 @@ type eventData struct {
 	Answered       bool                `json:"answered"`
 	Confirm        *bool               `json:"confirm"`
 	Note           string              `json:"note"`
+	OnBehalfOf     string              `json:"on_behalf_of_name"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
@@ -62,7 +65,13 @@ var ofTheDesk = []string{"request.routed", "request.unrouted", "request.expired"
 
 // timeline joins what agents, people and the desk did, the newest first. comments gives the text
 // behind an event that only names its comment.
-func (w words) timeline(events []models.AuditEvent, comments []models.Comment) []ui.TimelineEntry {
+func (v *visit) timeline(events []models.AuditEvent, comments []models.Comment) []ui.TimelineEntry {
+	return v.reader().timeline(events, comments, nil)
+}
+
+// timeline is the line of time as its reader may see it. about names the record an event happened to,
+// where the line tells of several; it may be nil.
+func (r reader) timeline(events []models.AuditEvent, comments []models.Comment, about func(models.AuditEvent) (string, templ.SafeURL)) []ui.TimelineEntry {
 	events = slices.Clone(events)
 	slices.SortStableFunc(events, func(a, b models.AuditEvent) int {
 		if c := b.At.Compare(a.At.Time); c != 0 {
@@ -70,41 +79,64 @@ func (w words) timeline(events []models.AuditEvent, comments []models.Comment) [
 		}
 		return strings.Compare(b.ID, a.ID)
 	})
-	decided := map[models.Time]bool{}
+	decided := map[string]bool{} // cases whose own decision of the same moment is told
+	moment := func(e models.AuditEvent) string { return e.CaseID + e.At.String() }
 	for _, e := range events {
-		decided[e.At] = decided[e.At] || e.Action == "case.decided" || e.Action == "case.withdrawn"
+		decided[moment(e)] = decided[moment(e)] || e.Action == "case.decided" || e.Action == "case.withdrawn"
 	}
 	out := make([]ui.TimelineEntry, 0, len(events))
 	for _, e := range events {
-		if e.Action == "case.resolved" && decided[e.At] {
+		if e.Action == "case.resolved" && decided[moment(e)] {
 			continue // the exit chosen says so already
 		}
-		var d eventData
-		_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
-		t := w.tell(e, d)
-		if d.CommentID != "" {
-			for _, c := range comments {
-				if c.ID == d.CommentID {
-					t.words = c.Text
-				}
-			}
-		}
-		entry := ui.TimelineEntry{At: w.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: ui.Foreign(t.what).Plain(),
-			Words: ui.Foreign(t.words), Details: t.details}
-		switch {
-		case e.Channel == models.ChannelSystem:
-			entry.Kind = ui.BySystem
-		case slices.Contains(ofTheDesk, e.Action):
-			entry.Kind, entry.Who, entry.Channel = ui.BySystem, "apdesk", ""
-		case e.Channel != models.ChannelAPI && e.Channel != models.ChannelMCP:
-		case e.ActorRoles == string(models.RoleERP):
-			entry.Kind = ui.ByERP
-		default:
-			entry.Kind = ui.ByAgent
+		entry := r.entry(e, comments)
+		if about != nil {
+			entry.About, entry.URL = about(e)
 		}
 		out = append(out, entry)
 	}
 	return out
+}
+
+func (r reader) entry(e models.AuditEvent, comments []models.Comment) ui.TimelineEntry {
+	var d eventData
+	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
+	if !r.bankData {
+		withholdInputs(d.Input)
+		withholdInputs(d.Correction)
+	}
+	t := r.tell(e, d)
+	for _, c := range comments {
+		if d.CommentID != "" && c.ID == d.CommentID {
+			t.words = c.Text
+		}
+	}
+	entry := ui.TimelineEntry{At: r.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: ui.Foreign(t.what).Plain(),
+		Words: ui.Foreign(models.MaskIDs(t.words)), Details: t.details}
+	if d.OnBehalfOf != "" {
+		entry.Who = ui.Foreign(e.ActorName + " on behalf of " + d.OnBehalfOf)
+	}
+	switch {
+	case e.Channel == models.ChannelSystem:
+		entry.Kind = ui.BySystem
+	case slices.Contains(ofTheDesk, e.Action):
+		entry.Kind, entry.Who, entry.Channel = ui.BySystem, "apdesk", ""
+	case e.Channel != models.ChannelAPI && e.Channel != models.ChannelMCP:
+	case e.ActorRoles == string(models.RoleERP):
+		entry.Kind = ui.ByERP
+	default:
+		entry.Kind = ui.ByAgent
+	}
+	return entry
+}
+
+// withholdInputs takes tax and bank data out of what people entered.
+func withholdInputs(input map[string]string) {
+	for name := range input {
+		if models.IsPrivateName(name) {
+			input[name] = withheldText
+		}
+	}
 }
 
 // tell puts one event into words.
@@ -354,4 +386,11 @@ func orSome(text, otherwise string) string {
 		return otherwise
 	}
 	return text
+}
+
+// commentID names the comment behind an event.
+func commentID(e models.AuditEvent) string {
+	var d eventData
+	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read names none
+	return d.CommentID
 }

@@ -309,3 +309,96 @@ func holdBadge(s models.HoldStatus, overdue bool) ui.Badge {
 	}
 	return ui.Badge{Text: "Waiting", Tone: ui.ToneWarn, Sign: ui.SignPaused}
 }
+
+// noticeTold is what a notice says: what it is about, in one or two words, and a sentence.
+type noticeTold struct {
+	about string
+	text  string
+	tone  ui.Tone
+}
+
+// noticeData is what the desk writes beside its notices.
+type noticeData struct {
+	Amount       string `json:"amount"`
+	Currency     string `json:"currency"`
+	Tool         string `json:"tool"`
+	Summary      string `json:"summary"`
+	InvoiceID    string `json:"invoice_id"`
+	Number       string `json:"invoice_number"`
+	Supplier     string `json:"supplier"`
+	Code         string `json:"code"`
+	By           string `json:"by"`
+	From         string `json:"from"`
+	To           string `json:"to"`
+	FirstDay     string `json:"first_day"`
+	LastDay      string `json:"last_day"`
+	DocumentType string `json:"document_type"`
+	Reason       string `json:"reason"`
+	Why          string `json:"why"`
+	Note         string `json:"note"`
+}
+
+// what names the write a notice is about, as far as it is known.
+func (d noticeData) what() string {
+	text := orSome(money(d.Amount, d.Currency), "a write")
+	if invoice := orSome(d.Number, d.InvoiceID); invoice != "" {
+		text += " for invoice " + invoice
+	}
+	if d.Supplier != "" {
+		text += " of " + d.Supplier
+	}
+	return text
+}
+
+// because adds why something happened, when it was said.
+func (d noticeData) because() string {
+	if why := orSome(d.Why, d.Reason); why != "" {
+		return ": " + sentence(why)
+	}
+	return "."
+}
+
+// days are those of a delegation.
+func (d noticeData) days() string {
+	switch {
+	case d.FirstDay != "" && d.LastDay != "":
+		return " from " + dateText(d.FirstDay) + " to " + dateText(d.LastDay)
+	case d.LastDay != "":
+		return " until " + dateText(d.LastDay)
+	}
+	return ""
+}
+
+// noticeWords puts a notice into words. A kind without words of its own is told neutrally.
+func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
+	from, to := orSome(d.From, "a colleague"), orSome(d.To, "nobody")
+	switch kind {
+	case "request.waiting":
+		return noticeTold{"Approval", "Your decision is needed on " + d.what() + ".", ui.ToneInfo}
+	case "request.expiring":
+		return noticeTold{"Approval", "A request that waits for you expires soon: " + d.what() + ".", ui.ToneWarn}
+	case "request.lapsed":
+		return noticeTold{"Approval", "A request expired undecided, and nothing was written: " + d.what() + ".", ui.ToneNeutral}
+	case "approval.expiring":
+		return noticeTold{"Approval", "An approval you gave is not used yet and expires soon: " + d.what() + ".", ui.ToneWarn}
+	case "approval.revoked":
+		return noticeTold{"Approval", "An approval of " + d.what() + " was revoked before it was used" + d.because(), ui.ToneWarn}
+	case "report.overdue":
+		return noticeTold{"Write", "No report came of an approved write: " + d.what() + ". Check in the ERP whether it was posted.", ui.ToneBad}
+	case "delegation.set":
+		return noticeTold{"Delegation", from + " is away" + d.days() + "; " + to + " decides in their place.", ui.ToneInfo}
+	case "delegation.started":
+		return noticeTold{"Delegation", "From now on " + to + " decides in the place of " + from + d.days() + ".", ui.ToneInfo}
+	case "delegation.ended":
+		text := "The delegation from " + from + " to " + to + " has ended"
+		if d.By != "" {
+			text += ", by " + d.By
+		}
+		return noticeTold{"Delegation", text + d.because(), ui.ToneInfo}
+	case "fraud.suspected":
+		return noticeTold{"Fraud", orSome(d.By, "Somebody") + " suspects fraud: " + d.what() + d.because(), ui.ToneBad}
+	case "case.returned":
+		return noticeTold{"Case", "A case you had claimed went back to its queue" + d.because(), ui.ToneNeutral}
+	}
+	return noticeTold{"Notice", "Something changed that concerns you" + d.because(), ui.ToneNeutral}
+}

@@ -445,13 +445,18 @@ func invoiceIn(sent, amount, currency string) (models.Invoice, error) {
 		SupplierID   string `json:"supplier_id"`
 		SupplierName string `json:"supplier_name"`
 		PoID         string `json:"po_id"`
+		InvoiceDate  string `json:"invoice_date"`
 	}
 	if err := json.Unmarshal([]byte(sent), &text); err != nil {
 		return models.Invoice{}, err
 	}
 	money, err := models.ParseMoney(amount, currency)
-	return models.Invoice{ID: text.ID, Number: text.Number, SupplierID: text.SupplierID, SupplierName: text.SupplierName, PoID: text.PoID,
-		Amount: money, Sent: json.RawMessage(sent)}, err
+	inv := models.Invoice{ID: text.ID, Number: text.Number, SupplierID: text.SupplierID, SupplierName: text.SupplierName, PoID: text.PoID,
+		Amount: money, Sent: json.RawMessage(sent)}
+	if day, dateErr := models.ParseDate(text.InvoiceDate); dateErr == nil {
+		inv.InvoiceDate = day
+	}
+	return inv, err
 }
 
 // missCheck counts a due check that nobody reported for 24 hours.

@@ -34,6 +34,7 @@ type CasePage struct {
 	// reopen_period.
 	ClosedThrough   models.Date
 	ReopenedThrough models.Date
+	Duplicates      models.Duplicates // invoices the desk has seen that this one may be again
 }
 
 // Claim is who holds a case and what the reader can do about it.
@@ -112,6 +113,12 @@ func pageOf(tx *models.Tx, row caseRow, private bool) (CasePage, error) {
 		}
 		out.ClosedThrough, out.ReopenedThrough = ws.PeriodClosedThrough, reopenedThrough(ws.PeriodClosedThrough, wanted)
 	}
+	if readsAll(tx.By) {
+		// What others filed is not for callers.
+		if out.Duplicates, err = tx.DuplicateCandidates(invoiceOfCase(c), c.DuplicateOf); err != nil {
+			return out, err
+		}
+	}
 	var decisions []models.Decision
 	if err := tx.DB.Where("case_id = ?", c.ID).Order("decided_at, id").Find(&decisions).Error; err != nil {
 		return out, err
@@ -131,6 +138,16 @@ func pageOf(tx *models.Tx, row caseRow, private bool) (CasePage, error) {
 		out.Timeline, out.MoreEvents = out.Timeline[:maxTimeline], true
 	}
 	return out, err
+}
+
+// invoiceOfCase is the invoice of a case as far as it is compared with others.
+func invoiceOfCase(c models.Case) models.Invoice {
+	inv, err := invoiceIn(c.Invoice, c.Amount, c.Currency)
+	if err != nil {
+		inv = models.Invoice{} // an invoice the desk cannot read is compared by what it kept of it
+	}
+	inv.ID, inv.Number, inv.SupplierID, inv.SupplierName, inv.PoID = c.InvoiceID, c.InvoiceNumber, c.SupplierID, c.SupplierName, c.PoID
+	return inv
 }
 
 func claimOf(row caseRow, tx *models.Tx) Claim {

@@ -31,6 +31,8 @@ type CasePage struct {
 	Request *RelatedLink
 	// Search helps to find an approver; nil on cases that need none.
 	Search *ApproverSearch
+	// Duplicates are invoices the desk has seen that this one may be again; nil for none.
+	Duplicates *Duplicates
 	// Instruction is what the agent was told; nil while nobody decided.
 	Instruction *Instruction
 	Decision    *DecisionForm // nil when there is nothing to decide

@@ -50,7 +50,8 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 		return err
 	}
 	out := v.casePage(around, page, invoice, r, form)
-	if page.RequestID != "" && page.Case.Status != models.CaseResolved {
+	out.Duplicates = v.duplicates(page.Duplicates)
+	if page.RequestID != "" && codeOf(page.Case.Code) == models.ApproverNotFound && page.Case.Status != models.CaseResolved {
 		if out.Search, err = v.search(page.RequestID); err != nil {
 			return err
 		}

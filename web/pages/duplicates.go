@@ -1,0 +1,167 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// duplicateCandidates are the invoices that inv may be again, by what the desk has seen; nil when there
+// are none, or when they are not for this reader. Of an invoice the desk has seen its id is enough.
+// named are ids of invoices that somebody says it duplicates.
+func (v *visit) duplicateCandidates(inv models.Invoice, named ...string) (*views.Duplicates, error) {
+	found, err := v.p.store.DuplicateCandidates(v.ctx, v.by, inv, named...)
+	if models.IsCode(err, models.InsufficientPermission) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.duplicates(found), nil
+}
+
+func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
+	if len(found.Candidates) == 0 {
+		return nil
+	}
+	out := &views.Duplicates{Lead: plural(len(found.Candidates), "invoice", "invoices") +
+		" the desk has seen may be this one again. It is for a person to judge: numbers may restart every year, and equal amounts may be due every month."}
+	if found.More {
+		out.More = fmt.Sprintf("There are more; the %d likeliest are shown.", len(found.Candidates))
+	}
+	for i, c := range found.Candidates {
+		d := v.duplicate(found.This, c)
+		d.Open = i == 0
+		out.Items = append(out.Items, d)
+	}
+	return out
+}
+
+func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) views.Duplicate {
+	that := c.Invoice
+	d := views.Duplicate{ID: ui.Foreign(that.InvoiceID), URL: v.invoiceURL(that.InvoiceID), Number: ui.Foreign(that.Number), Why: whyDuplicate(c),
+		ThisTitle: "This invoice", ThatTitle: "Seen " + ui.Foreign(v.day(that.FirstSeenAt))}
+	if that.Amount != "" {
+		d.Amount = money(that.Amount, that.Currency)
+	}
+	if !that.InvoiceDate.IsZero() {
+		d.Date = date(that.InvoiceDate)
+	}
+	if days, ok := models.DaysBetween(this.InvoiceDate, that.InvoiceDate); ok && days > restartDays && c.Why == models.WhyNumber {
+		d.Hint = fmt.Sprintf("The dates lie %d days apart: the supplier’s numbers may have started anew.", days)
+	}
+	d.Rows = duplicateRows(this, that)
+	d.DiffersText = fmt.Sprintf("%d of %s", ui.CountDifferences(d.Rows), plural(len(d.Rows), "field differs", "fields differ"))
+	v.verdict(&d, c.Judged)
+	for _, k := range c.Cases {
+		state := lower(caseBadge(k.Status).Text)
+		if k.Exit != "" {
+			state += ": " + lower(queue.ExitLabel(k.Exit))
+		}
+		d.Cases = append(d.Cases, views.RelatedState{Text: codeTitle(k.Code), State: state, URL: caseURL(k.CaseID)})
+	}
+	for _, a := range c.Approvals {
+		d.Approvals = append(d.Approvals, views.RelatedState{Text: money(a.Amount, a.Currency) + " with " + ui.Foreign(a.Tool).Plain(), State: approvalState(a), URL: requestURL(a.RequestID)})
+	}
+	return d
+}
+
+// restartDays is from how many days apart on two invoices of one number are likelier of two years.
+const restartDays = 180
+
+func whyDuplicate(c models.DuplicateCandidate) string {
+	var why []string
+	if c.Named {
+		why = append(why, "named by the agent")
+	}
+	switch c.Why {
+	case models.WhyNumber:
+		why = append(why, "same number")
+	case models.WhyAmount:
+		why = append(why, "same amount and near date")
+	case models.WhyBoth:
+		why = append(why, "same number, same amount and near date")
+	}
+	return strings.Join(why, ", ")
+}
+
+func approvalState(a models.CandidateApproval) string {
+	switch {
+	case a.ReportStatus == "posted" && a.DocumentNumber != "":
+		return "posted as document " + ui.Foreign(a.DocumentNumber).Plain()
+	case a.ReportStatus != "":
+		return "report: " + strings.ReplaceAll(a.ReportStatus, "_", " ")
+	case a.Approval != "":
+		return lower(approvalBadge(a.Approval).Text)
+	}
+	return lower(requestBadge(a.Status).Text)
+}
+
+// verdict says what a person decided about the pair.
+func (v *visit) verdict(d *views.Duplicate, j *models.JudgedPair) {
+	if j == nil {
+		return
+	}
+	d.VerdictURL, d.VerdictTone = caseURL(j.CaseID), ui.ToneInfo
+	who := orSome(j.By, "Somebody")
+	switch {
+	case j.Outdated:
+		d.Verdict = fmt.Sprintf("%s judged on %s that the two are no duplicates. The supplier of one of them changed since, so that verdict does not count any more.", who, v.day(j.At))
+		d.VerdictTone = ui.ToneWarn
+	case j.Exit == "not_duplicate":
+		d.Verdict = fmt.Sprintf("%s judged on %s that the two are no duplicates.", who, v.day(j.At))
+		d.VerdictTone = ui.ToneGood
+	case j.Exit == "confirm_duplicate":
+		d.Verdict = fmt.Sprintf("%s judged on %s that the one duplicates the other.", who, v.day(j.At))
+		d.VerdictTone = ui.ToneBad
+	default:
+		d.Verdict = fmt.Sprintf("%s judged on %s that the one corrects the other, which must be credited first.", who, v.day(j.At))
+	}
+}
+
+// duplicateRows sets two invoices beside each other. Amounts differ by their value, numbers also in the
+// form in which they are compared.
+func duplicateRows(this, that models.SeenInvoice) []ui.CompareRow {
+	var rows []ui.CompareRow
+	add := func(label, left, right string, same bool) {
+		row := ui.CompareRow{Key: ui.Foreign(label), Label: ui.Foreign(label), Left: sideValue(left), Right: sideValue(right), Difference: ui.Differs}
+		switch {
+		case left == "" && right == "":
+			return
+		case right == "":
+			row.Difference = ui.OnlyLeft
+		case left == "":
+			row.Difference = ui.OnlyRight
+		case same:
+			row.Difference = ui.Same
+		}
+		rows = append(rows, row)
+	}
+	add("Invoice number", this.Number, that.Number, this.Number == that.Number)
+	add("Number as compared", this.NumberNorm, that.NumberNorm, this.NumberNorm == that.NumberNorm)
+	add("Supplier", this.Supplier, that.Supplier, this.Supplier == that.Supplier)
+	add("Supplier name", this.SupplierName, that.SupplierName, this.SupplierName == that.SupplierName)
+	add("PO", this.PoID, that.PoID, this.PoID == that.PoID)
+	add("Amount", moneyOrNone(this), moneyOrNone(that), this.AmountNorm == that.AmountNorm && this.Currency == that.Currency)
+	add("Invoice date", date(this.InvoiceDate), date(that.InvoiceDate), this.InvoiceDate == that.InvoiceDate)
+	add("ERP id", this.InvoiceID, that.InvoiceID, this.InvoiceID == that.InvoiceID)
+	return rows
+}
+
+func moneyOrNone(s models.SeenInvoice) string {
+	if s.Amount == "" {
+		return ""
+	}
+	return money(s.Amount, s.Currency)
+}
+
+func sideValue(text string) ui.Value {
+	if text == "" {
+		return ui.Value{Kind: ui.KindNone}
+	}
+	return ui.TextValue(text)
+}

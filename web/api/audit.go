@@ -14,7 +14,7 @@ import (
 )
 
 // auditReaders may read the trail of their workspace.
-var auditReaders = []models.Role{models.RoleAuditor, models.RoleFinanceLead, models.RoleAPLead, models.RoleAdmin}
+var auditReaders = models.AuditReaders()
 
 // eventAnswer is one line of the trail.
 type eventAnswer struct {
@@ -108,35 +108,12 @@ func (a *API) trail(ctx context.Context, by models.Principal, q wire.AuditQuery)
 	return answer, nil
 }
 
-// privateData are members of an event's data that may hold tax or bank data, which is not for
-// everybody who reads the trail.
-var privateData = []string{"input", "correction", "answers"}
-
 func eventOf(e models.AuditEvent, by models.Principal) eventAnswer {
 	out := eventAnswer{ID: e.ID, Seq: e.Seq, At: e.At, ActorID: e.ActorID, ActorName: e.ActorName, ActorRoles: []string{}, Channel: e.Channel, Action: e.Action,
-		Subject: e.Subject, CaseID: e.CaseID, ApprovalRequestID: e.ApprovalRequestID, InvoiceID: e.InvoiceID, RequestID: e.RequestID,
-		Data: json.RawMessage(e.Data)}
+		Subject: models.MaskIDs(e.Subject), CaseID: e.CaseID, ApprovalRequestID: e.ApprovalRequestID, InvoiceID: e.InvoiceID, RequestID: e.RequestID,
+		Data: e.DataFor(by)}
 	if e.ActorRoles != "" {
 		out.ActorRoles = strings.Split(e.ActorRoles, ",")
-	}
-	if by.Has(models.RoleAuditor, models.RoleFinanceLead, models.RoleMasterData) {
-		return out
-	}
-	var data map[string]json.RawMessage
-	if err := json.Unmarshal(out.Data, &data); err != nil {
-		out.Data = json.RawMessage("{}")
-		return out
-	}
-	hidden := false
-	for _, name := range privateData {
-		if _, there := data[name]; there {
-			data[name], hidden = json.RawMessage(`"(hidden)"`), true
-		}
-	}
-	if hidden {
-		if text, err := json.Marshal(data); err == nil {
-			out.Data = text
-		}
 	}
 	return out
 }

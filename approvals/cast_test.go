@@ -249,6 +249,16 @@ func (d *desk) deactivate(name string) {
 	})
 }
 
+// peopleChanged says that somebody's membership or roles changed, as whoever changes them does.
+func (d *desk) peopleChanged(names ...string) {
+	d.t.Helper()
+	var ids []string
+	for _, name := range names {
+		ids = append(ids, d.users[name].ID)
+	}
+	d.tx(models.Operator(company), func(tx *models.Tx) error { return d.svc.PeopleChanged(tx, ids...) })
+}
+
 func (d *desk) closePeriod(day string) {
 	d.t.Helper()
 	through, err := models.ParseDate(day)

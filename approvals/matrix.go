@@ -28,8 +28,9 @@ type Wanted struct {
 // included; another currency never matches. ok is false when no rule covers w.
 func Match(rules []models.Rule, w Wanted) (rule models.Rule, ok bool) {
 	var found []models.Rule
+	amount := w.Amount.Abs().Text()
 	for _, r := range rules {
-		if misses(r, w) == "" {
+		if isCovered(r, w, amount) {
 			found = append(found, r)
 		}
 	}
@@ -45,6 +46,15 @@ func Match(rules []models.Rule, w Wanted) (rule models.Rule, ok bool) {
 			compareAmounts(a.ToAmount, b.ToAmount), a.FirstAt.Compare(b.FirstAt.Time), cmp.Compare(a.ID, b.ID))
 	})
 	return found[0], true
+}
+
+// isCovered says whether misses finds nothing, without its words: the matrix is long, and most of it does not match.
+func isCovered(r models.Rule, w Wanted, amount string) bool {
+	if r.Currency != w.Amount.Currency() || (r.Tool != "" && r.Tool != w.Tool) || (r.DocumentType != "" && r.DocumentType != w.DocumentType) ||
+		(r.Supplier != "" && r.Supplier != w.Supplier) || (r.CostCentre != "" && r.CostCentre != w.CostCentre) {
+		return false
+	}
+	return compareAmounts(amount, r.ToAmount) <= 0 && (w.Unbound || compareAmounts(amount, r.FromAmount) >= 0)
 }
 
 // misses says in words why a rule does not cover w, "" when it does.
@@ -200,6 +210,14 @@ func (r Routing) Authority() *RuleCopy {
 func (r Routing) Required() int {
 	if r.Rule != nil {
 		return r.Rule.Required
+	}
+	return 1
+}
+
+// Steps is how many steps the decision takes: two when one person comes after the other.
+func (r Routing) Steps() int {
+	if r.Rule != nil && r.Rule.Sequence() {
+		return 2
 	}
 	return 1
 }

@@ -98,9 +98,6 @@ func (s *Service) Page(ctx context.Context, by models.Principal, requestID strin
 	if err := mayRead(by); err != nil {
 		return RequestPage{}, err
 	}
-	if err := s.review(ctx, by, requestID); err != nil {
-		return RequestPage{}, err
-	}
 	var page RequestPage
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
 		r, err := findRequest(tx, requestID)
@@ -129,7 +126,7 @@ func pageOf(tx *models.Tx, r models.ApprovalRequest) (RequestPage, error) {
 	}
 	p.Routing, p.Votes, p.Tally = facts.Routing, facts.Votes, tally
 	for _, step := range []func(*models.Tx, *RequestPage, Facts, []models.Member) error{
-		fillCall, fillPeople, fillRouting, fillDecision, fillGrant, fillTimeline,
+		fillCall, fillPeople, fillRouting, fillDecision, fillQuestions, fillGrant, fillTimeline,
 	} {
 		if err := step(tx, &p, facts, members); err != nil {
 			return p, err
@@ -216,17 +213,59 @@ func fillRouting(tx *models.Tx, p *RequestPage, facts Facts, members []models.Me
 }
 
 func fillDecision(tx *models.Tx, p *RequestPage, facts Facts, members []models.Member) error {
+	rules, err := matrixOf(tx)
+	if err != nil {
+		return err
+	}
+	r := p.Request
+	limitOf := func(userID string) string {
+		i := slices.IndexFunc(members, func(m models.Member) bool { return m.User.ID == userID })
+		if i < 0 {
+			return ""
+		}
+		limit, _, ok := LimitOf(rules, members[i], r.Tool, r.DocumentType, r.Currency)
+		if authority := facts.Routing.Authority(); facts.placed(members[i]) && (!ok || compareAmounts(authority.To, limit) > 0) {
+			limit, ok = authority.To, true
+		}
+		if !ok {
+			return ""
+		}
+		return formatAmount(limit, r.Currency)
+	}
 	for _, d := range facts.Deciders(members) {
-		p.Deciders = append(p.Deciders, Decider{Name: d.Name, Role: d.Role, May: d.May(), Why: d.Why(), You: d.UserID == tx.By.UserID})
+		decider := Decider{Name: d.Name, Role: d.Role, May: d.May(), Why: d.Why(), You: d.UserID == tx.By.UserID, Step: d.Step, OnBehalfOf: d.OnBehalfOf, Until: d.Until}
+		if d.OnBehalfOf != "" {
+			decider.Limit = formatAmount(d.Limit, r.Currency)
+		} else {
+			decider.Limit = limitOf(d.UserID)
+		}
+		p.Deciders = append(p.Deciders, decider)
+	}
+	if p.MyLimit = limitOf(tx.By.UserID); p.MyLimit == "" {
+		mine, err := tx.Members("", tx.By.UserID)
+		if err != nil {
+			return fmt.Errorf("approvals: read member: %w", err)
+		}
+		for _, m := range mine {
+			if limit, _, ok := LimitOf(rules, m, r.Tool, r.DocumentType, r.Currency); ok {
+				p.MyLimit = formatAmount(limit, r.Currency)
+			}
+		}
 	}
 	if p.Status != models.RequestPending {
 		return nil
 	}
+	names, err := namesOf(tx, append(facts.Routing.userIDs(), facts.NamedID)...)
+	if err != nil {
+		return err
+	}
+	p.NextStep, p.Needed = p.Tally.Open, facts.needed(p.Tally, names)
 	if err := tx.By.NeedPerson(); err != nil {
 		p.WhyNot = "Only a person signed in to these pages can decide this."
 		return nil
 	}
-	_, err := mayVote(tx.By, facts, members)
+	p.CanAsk = mayAsk(tx.By, facts, members)
+	_, err = mayVote(tx.By, facts, members)
 	if ne, refused := models.AsNamed(err); refused {
 		p.WhyNot = ne.Message
 		return nil

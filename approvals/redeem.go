@@ -42,7 +42,7 @@ func (s *Service) Redeem(ctx context.Context, by models.Principal, in RedeemInpu
 	var refused *models.NamedError
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		var err error
-		answer, refused, err = redeem(tx, in, digest)
+		answer, refused, err = s.redeem(tx, in, digest)
 		return err
 	})
 	if err == nil && refused != nil {
@@ -90,7 +90,7 @@ func approvalMissing(reason string, in RedeemInput) *models.NamedError {
 // redeem decides in the published order: same key and call, unknown, wrong_workspace, already_used,
 // revoked, expired, different_call, closed period. A refusal is written to the trail in the same
 // transaction, and so is a revocation that is only found out here.
-func redeem(tx *models.Tx, in RedeemInput, digest string) (RedeemResult, *models.NamedError, error) {
+func (s *Service) redeem(tx *models.Tx, in RedeemInput, digest string) (RedeemResult, *models.NamedError, error) {
 	refuse := func(ref models.Ref, ne *models.NamedError) (RedeemResult, *models.NamedError, error) {
 		return RedeemResult{}, ne, tx.Audit("redeem.refused", ref, refusalData(in, ne))
 	}
@@ -129,7 +129,7 @@ func redeem(tx *models.Tx, in RedeemInput, digest string) (RedeemResult, *models
 			return RedeemResult{}, nil, err
 		}
 		if gone != "" {
-			if err := revoke(tx, &r, a, gone); err != nil {
+			if err := asDesk(tx, func() error { return s.revokeGone(tx, &r, a, gone) }); err != nil {
 				return RedeemResult{}, nil, err
 			}
 			reason = "revoked"
@@ -201,23 +201,24 @@ func yesVotes(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
 }
 
 // voterGone says which voter no longer holds the membership, role or place under which they said yes,
-// "" when all do. What the matrix says today does not matter: the request's own copy counts.
+// or lost whom they stood in for; "" when all stand. What the matrix says today does not matter: the
+// request's own copy counts.
 func voterGone(tx *models.Tx, f Facts) (string, error) {
-	ids := make([]string, len(f.Votes))
-	for i, v := range f.Votes {
-		ids[i] = v.UserID
+	var ids []string
+	for _, v := range f.Votes {
+		ids = append(ids, v.UserID, ownerOf(v))
 	}
-	members, err := tx.Members(ids...)
+	list, err := tx.Members(ids...)
 	if err != nil {
 		return "", fmt.Errorf("approvals: read members: %w", err)
 	}
+	members := map[string]models.Member{}
+	for _, m := range list {
+		members[m.User.ID] = m
+	}
 	for _, v := range f.Votes {
-		i := slices.IndexFunc(members, func(m models.Member) bool { return m.User.ID == v.UserID })
-		if i < 0 {
-			return fmt.Sprintf("%s, who approved, is no longer an active member of the workspace.", v.UserName), nil
-		}
-		if _, ok := f.place(members[i]); !ok {
-			return fmt.Sprintf("%s, who approved, no longer holds the role %s.", v.UserName, models.Role(v.Role).Title()), nil
+		if why := f.lost(v, members); why != "" {
+			return why, nil
 		}
 	}
 	return "", nil
@@ -238,8 +239,8 @@ func spend(tx *models.Tx, in RedeemInput, r models.ApprovalRequest, a models.App
 	if err != nil {
 		return RedeemResult{}, err
 	}
-	if err := tx.Schedule(JobReportOverdue, r.ID, tx.Now.Add(reportWithin)); err != nil {
-		return RedeemResult{}, fmt.Errorf("approvals: schedule: %w", err)
+	if err := reschedule(tx, JobReportOverdue, r.ID, tx.Now.Add(reportWithin)); err != nil {
+		return RedeemResult{}, err
 	}
 	notify(tx, r)
 	return answer, tx.Audit("approval.redeemed", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "tool": r.Tool, "digest": r.Digest})
@@ -263,8 +264,8 @@ func redeemAgain(tx *models.Tx, in RedeemInput, r models.ApprovalRequest, a mode
 	if err := setReport(tx, a, map[string]any{"report_status": ""}); err != nil {
 		return RedeemResult{}, nil, err
 	}
-	if err := tx.Schedule(JobReportOverdue, r.ID, tx.Now.Add(reportWithin)); err != nil {
-		return RedeemResult{}, nil, fmt.Errorf("approvals: schedule: %w", err)
+	if err := expectReport(tx, r.ID); err != nil {
+		return RedeemResult{}, nil, err
 	}
 	notify(tx, r)
 	return answer, nil, tx.Audit("approval.retried", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "after": a.ReportMessage})

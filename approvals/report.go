@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -115,8 +116,8 @@ func report(tx *models.Tx, approvalID string, in ReportInput) (ReportResult, err
 	if err != nil {
 		return ReportResult{}, err
 	}
-	if err := tx.Unschedule(JobReportOverdue, r.ID); err != nil {
-		return ReportResult{}, fmt.Errorf("approvals: unschedule: %w", err)
+	if err := unschedule(tx, r.ID, JobReportOverdue, JobReportRemind, JobReportRemind2); err != nil {
+		return ReportResult{}, err
 	}
 	notify(tx, r)
 	return result, tx.Audit("write.reported", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "status": in.Status, "document_number": in.DocumentNumber,
@@ -131,20 +132,74 @@ func setReport(tx *models.Tx, a models.Approval, columns map[string]any) error {
 	return nil
 }
 
-// reportOverdue marks a write about which the ERP has been silent: nobody knows whether it was made.
-// The request's page and list, which approver and AP lead see, say so.
-func reportOverdue(tx *models.Tx, job models.Job) error {
-	r, err := lockRequest(tx, job.Subject)
-	if err != nil {
-		return ignoreMissing(err)
+// When the silence of the ERP about a write is told, counted from the redeem: first after reportWithin,
+// again after an hour and after a day, and then no more.
+const (
+	remindAfter  = time.Hour
+	remindAfter2 = 24 * time.Hour
+)
+
+// expectReport plans what happens when nobody reports what came of a write released now.
+func expectReport(tx *models.Tx, requestID string) error {
+	if err := unschedule(tx, requestID, JobReportRemind, JobReportRemind2); err != nil {
+		return err
 	}
-	a, ok, err := approvalOf(tx, r.ID)
-	if err != nil || !ok || a.Status != models.ApprovalRedeemed || a.ReportStatus != "" {
+	return reschedule(tx, JobReportOverdue, requestID, tx.Now.Add(reportWithin))
+}
+
+// reportOverdue marks a write about which the ERP has been silent: nobody knows whether it was made.
+// Whoever approved it and the AP leads are told.
+func reportOverdue(tx *models.Tx, job models.Job) error {
+	r, a, silent, err := lockSilent(tx, job, "")
+	if err != nil || !silent {
 		return err
 	}
 	if err := setReport(tx, a, map[string]any{"report_status": ReportOverdue}); err != nil {
 		return err
 	}
+	if err := tellSilence(tx, r, a); err != nil {
+		return err
+	}
+	if err := reschedule(tx, JobReportRemind, r.ID, job.DueAt.Add(remindAfter-reportWithin)); err != nil {
+		return err
+	}
 	notify(tx, r)
 	return tx.Audit("report.overdue", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "redeemed_at": a.RedeemedAt})
+}
+
+// remindOfReport tells the same people again.
+func remindOfReport(tx *models.Tx, job models.Job) error {
+	r, a, silent, err := lockSilent(tx, job, ReportOverdue)
+	if err != nil || !silent {
+		return err
+	}
+	if err := tellSilence(tx, r, a); err != nil {
+		return err
+	}
+	if job.Kind == JobReportRemind {
+		if err := reschedule(tx, JobReportRemind2, r.ID, job.DueAt.Add(remindAfter2-remindAfter)); err != nil {
+			return err
+		}
+	}
+	return tx.Audit("report.reminded", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "redeemed_at": a.RedeemedAt, "last": job.Kind == JobReportRemind2})
+}
+
+// lockSilent locks the request of a job and says whether its write is still unreported, as far as was
+// noted.
+func lockSilent(tx *models.Tx, job models.Job, noted ReportStatus) (r models.ApprovalRequest, a models.Approval, silent bool, err error) {
+	if r, err = lockRequest(tx, job.Subject); err != nil {
+		return r, a, false, ignoreMissing(err)
+	}
+	a, ok, err := approvalOf(tx, r.ID)
+	return r, a, err == nil && ok && a.Status == models.ApprovalRedeemed && a.ReportStatus == string(noted), err
+}
+
+func tellSilence(tx *models.Tx, r models.ApprovalRequest, a models.Approval) error {
+	approvers, err := approversOf(tx, r)
+	if err != nil {
+		return err
+	}
+	data := noticeData(r)
+	data["redeemed_at"] = a.RedeemedAt
+	return tellLeads(tx, NoticeReportOverdue, r.ID, data, approvers...)
 }

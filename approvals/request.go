@@ -146,7 +146,7 @@ func (s *Service) newRequest(tx *models.Tx, in RequestInput, call exactCall, val
 	if err != nil {
 		return models.ApprovalRequest{}, fmt.Errorf("approvals: read calendar: %w", err)
 	}
-	rules, err := rulesInForce(tx)
+	rules, err := matrixOf(tx)
 	if err != nil {
 		return models.ApprovalRequest{}, err
 	}
@@ -203,10 +203,17 @@ func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest) (RequestView, e
 	if err := addAskers(tx, r.ID); err != nil {
 		return RequestView{}, err
 	}
-	if err := tx.Schedule(JobRequestExpire, r.ID, r.ExpiresAt); err != nil {
-		return RequestView{}, fmt.Errorf("approvals: schedule expiry: %w", err)
+	if err := reschedule(tx, JobRequestExpire, r.ID, r.ExpiresAt); err != nil {
+		return RequestView{}, err
 	}
-	err := tx.Audit("request.filed", r.Ref(), map[string]any{"tool": r.Tool, "amount": r.Amount, "currency": r.Currency, "digest": r.Digest,
+	calendar, err := tx.Calendar()
+	if err != nil {
+		return RequestView{}, fmt.Errorf("approvals: read calendar: %w", err)
+	}
+	if err := reschedule(tx, JobRequestExpiring, r.ID, warnAt(calendar, r.CreatedAt, r.ExpiresAt)); err != nil {
+		return RequestView{}, err
+	}
+	err = tx.Audit("request.filed", r.Ref(), map[string]any{"tool": r.Tool, "amount": r.Amount, "currency": r.Currency, "digest": r.Digest,
 		"posting_date": r.PostingDate, "document_type": r.DocumentType, "expires_at": r.ExpiresAt})
 	if err != nil {
 		return RequestView{}, err
@@ -216,8 +223,17 @@ func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest) (RequestView, e
 			return RequestView{}, err
 		}
 	}
-	if _, err := s.settle(tx, &r); err != nil {
+	facts, members, tally, err := count(tx, r)
+	if err != nil {
 		return RequestView{}, err
+	}
+	if err := s.settleAs(tx, &r, facts, tally); err != nil {
+		return RequestView{}, err
+	}
+	if r.Status == models.RequestPending {
+		if err := tell(tx, NoticeWaiting, r.ID, noticeData(r), deciderIDs(facts, members)...); err != nil {
+			return RequestView{}, err
+		}
 	}
 	notify(tx, r)
 	view, err := viewOf(tx, r)
@@ -318,9 +334,6 @@ func (s *Service) Get(ctx context.Context, by models.Principal, requestID string
 	if err := mayRead(by); err != nil {
 		return RequestView{}, err
 	}
-	if err := s.review(ctx, by, requestID); err != nil {
-		return RequestView{}, err
-	}
 	var view RequestView
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
 		r, err := findRequest(tx, requestID)
@@ -333,45 +346,15 @@ func (s *Service) Get(ctx context.Context, by models.Principal, requestID string
 	return view, err
 }
 
-// Await is Get once the request is decided, or when the time is up.
+// Await is Get once the request is decided or somebody asks the agent about it, or when the time is up.
 func (s *Service) Await(ctx context.Context, by models.Principal, requestID string, wait time.Duration) (RequestView, error) {
 	var view RequestView
 	err := s.store.Hub().Wait(ctx, wait, []string{models.TopicRequest(requestID)}, func() (bool, error) {
 		var err error
 		view, err = s.Get(ctx, by, requestID)
-		return view.Status != models.RequestPending && view.Status != models.RequestUnrouted, err
+		return view.Status != models.RequestPending && view.Status != models.RequestUnrouted || view.Instruction != nil, err
 	})
 	return view, err
-}
-
-// review settles a pending request about which something changed outside its votes: people who left, a
-// role taken away, a correction. It writes only when the request's state really changes, so that what
-// is read never depends on when somebody noticed.
-func (s *Service) review(ctx context.Context, by models.Principal, requestID string) error {
-	changed := false
-	err := s.store.View(ctx, by, func(tx *models.Tx) error {
-		r, err := findRequest(tx, requestID)
-		if err != nil || statusAt(r, tx.Now) != models.RequestPending {
-			return err
-		}
-		_, _, tally, err := count(tx, r)
-		changed = err == nil && tally.Status != models.RequestPending
-		return err
-	})
-	if err != nil || !changed {
-		return err
-	}
-	return s.store.InTx(ctx, models.System(by.WorkspaceID), func(tx *models.Tx) error {
-		r, err := lockRequest(tx, requestID)
-		if err != nil || statusAt(r, tx.Now) != models.RequestPending {
-			return err
-		}
-		if _, err := s.settle(tx, &r); err != nil {
-			return err
-		}
-		notify(tx, r)
-		return nil
-	})
 }
 
 // statusAt is the request's state at a moment: past its time it is expired, also before the job that
@@ -408,6 +391,10 @@ func viewOf(tx *models.Tx, r models.ApprovalRequest) (RequestView, error) {
 		}
 	}
 	switch view.Status {
+	case models.RequestPending, models.RequestUnrouted:
+		if view.Instruction, err = questionFor(tx, r); err != nil {
+			return RequestView{}, err
+		}
 	case models.RequestExpired:
 		view.Reason = "Nobody decided in time. Nothing was approved; ask again if the write is still needed."
 	case models.RequestApproved, models.RequestRejected:
@@ -445,24 +432,36 @@ func approverView(tx *models.Tx, r models.ApprovalRequest, routing Routing) (*Ap
 	if authority == nil || r.Status == models.RequestUnrouted {
 		return nil, nil
 	}
-	view := &ApproverView{Role: string(authority.Role), Required: r.Required}
-	if authority.Role != "" {
-		return view, nil
-	}
-	ids := authority.People
+	named := ""
 	if routing.Rule == nil && r.NamedID != nil {
-		ids = []string{*r.NamedID}
+		named = *r.NamedID
 	}
-	names, err := namesOf(tx, ids...)
+	names, err := namesOf(tx, append(routing.userIDs(), named)...)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = names[id]
+	view := &ApproverView{Required: r.Required}
+	switch {
+	case named != "" && authority.Role == "":
+		view.Role = names[named]
+	case authority.Sequence() && routing.Rule != nil:
+		view.Role = approverAt(*authority, 1, names) + ", then " + approverAt(*authority, 2, names)
+	default:
+		view.Role = approverAt(*authority, 1, names)
 	}
-	view.Role = strings.Join(list, ", ")
 	return view, nil
+}
+
+// approverAt names who decides at a step, as the agent reads it: the role's own word, or people's names.
+func approverAt(c RuleCopy, step int, names map[string]string) string {
+	role := c.Role
+	if step == 2 {
+		role = c.ThenRole
+	}
+	if role != "" {
+		return string(role)
+	}
+	return c.whoAt(step, names)
 }
 
 // decidedBy names those whose votes decided the request.

@@ -3,6 +3,7 @@ package approvals
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -13,9 +14,9 @@ func count(tx *models.Tx, r models.ApprovalRequest) (Facts, []models.Member, Tal
 	if err != nil {
 		return Facts{}, nil, Tally{}, err
 	}
-	members, err := tx.Members()
+	members, err := membersFor(tx, facts)
 	if err != nil {
-		return Facts{}, nil, Tally{}, fmt.Errorf("approvals: read members: %w", err)
+		return Facts{}, nil, Tally{}, err
 	}
 	return facts, members, facts.Count(members), nil
 }
@@ -27,52 +28,141 @@ func (s *Service) settle(tx *models.Tx, r *models.ApprovalRequest) (Tally, error
 	if err != nil {
 		return tally, err
 	}
+	return tally, s.settleAs(tx, r, facts, tally)
+}
+
+func (s *Service) settleAs(tx *models.Tx, r *models.ApprovalRequest, facts Facts, tally Tally) error {
 	switch tally.Status {
 	case models.RequestApproved:
-		return tally, grant(tx, r, facts)
+		return s.grant(tx, r, facts)
 	case models.RequestUnrouted:
-		return tally, s.unroute(tx, r, facts, tally)
+		return s.unroute(tx, r, facts, tally)
 	}
-	return tally, nil
+	return nil
+}
+
+// settleBatch bounds how many requests one transaction settles; the others follow in jobs.
+const settleBatch = 200
+
+// JobSettle goes on settling the pending requests of a workspace where a transaction stopped. Its subject
+// is the workspace and the last request looked at.
+const JobSettle models.JobKind = "requests.settle"
+
+func settleSubject(workspaceID, after string) string { return workspaceID + "/" + after }
+
+func (s *Service) settleMore(tx *models.Tx, job models.Job) error {
+	_, after, _ := strings.Cut(job.Subject, "/")
+	return s.settlePending(tx, after)
 }
 
 // PeopleChanged is called in the transaction that takes a membership, a role or a place away, so that
-// what it means for requests is written with it: approvals of a voter who is gone are revoked, and
-// requests that too few people can decide open their case. Without the call the same is found out when
-// a request is next read, voted on or redeemed.
+// what it means is written with it: approvals of a voter who is gone are revoked and a case for review
+// opens, delegations of who is gone end, and requests that too few people can decide open their case.
+// The first of these requests are settled at once and the others by jobs. Without ids everybody may
+// have changed.
 func (s *Service) PeopleChanged(tx *models.Tx, userIDs ...string) error {
-	var live []models.ApprovalRequest
-	err := tx.Lock().Where("workspace_id = ? AND live AND status IN ?", tx.By.WorkspaceID, []models.RequestStatus{models.RequestPending, models.RequestApproved}).
-		Order("id").Find(&live).Error
-	if err != nil {
-		return fmt.Errorf("approvals: read live requests: %w", err)
+	if err := s.endDelegationsOf(tx, userIDs); err != nil {
+		return err
 	}
-	for i := range live {
-		r := &live[i]
-		lapsed, err := s.putAwayLapsed(tx, r)
+	if err := s.revokeOf(tx, userIDs); err != nil {
+		return err
+	}
+	return s.settlePending(tx, "")
+}
+
+// revokeOf revokes the granted approvals whose voters, or those they stood in for, are no longer who
+// they were.
+func (s *Service) revokeOf(tx *models.Tx, userIDs []string) error {
+	q := tx.DB.Table("approvals a").Select("DISTINCT a.request_id").Joins("JOIN votes v ON v.request_id = a.request_id").
+		Where("a.workspace_id = ? AND a.status = ? AND v.decision = ?", tx.By.WorkspaceID, models.ApprovalGranted, models.VoteApprove)
+	if len(userIDs) > 0 {
+		q = q.Where("(v.user_id IN ? OR v.on_behalf_of_id IN ?)", userIDs, userIDs)
+	}
+	var ids []string
+	if err := q.Order("a.request_id").Pluck("a.request_id", &ids).Error; err != nil {
+		return fmt.Errorf("approvals: read grants: %w", err)
+	}
+	for _, id := range ids {
+		r, err := lockRequest(tx, id)
 		if err != nil {
 			return err
 		}
-		switch {
-		case lapsed:
-		case r.Status == models.RequestPending:
-			before := r.Version
-			if _, err := s.settle(tx, r); err != nil {
-				return err
-			}
-			if r.Version != before {
-				notify(tx, *r)
-			}
-		default:
-			if err := revokeIfVoterGone(tx, r); err != nil {
-				return err
-			}
+		lapsed, err := s.putAwayLapsed(tx, &r)
+		if err != nil {
+			return err
+		}
+		if lapsed {
+			continue
+		}
+		if err := s.revokeIfVoterGone(tx, &r); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func revokeIfVoterGone(tx *models.Tx, r *models.ApprovalRequest) error {
+// settlePending settles the next pending requests of the workspace, in the order in which they were
+// filed, and plans a job for the ones after them.
+func (s *Service) settlePending(tx *models.Tx, after string) error {
+	q := tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND status = ?", tx.By.WorkspaceID, models.RequestPending).Order("created_at, id").Limit(settleBatch)
+	if after != "" {
+		last, err := takeRequest(tx, tx.DB.Select("id", "created_at"), after)
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		q = q.Where("(created_at > ? OR (created_at = ? AND id > ?))", last.CreatedAt, last.CreatedAt, last.ID)
+	}
+	var rows []models.ApprovalRequest
+	if err := q.Find(&rows).Error; err != nil {
+		return fmt.Errorf("approvals: read pending requests: %w", err)
+	}
+	if err := s.settleRows(tx, rows); err != nil || len(rows) < settleBatch {
+		return err
+	}
+	if err := tx.Schedule(JobSettle, settleSubject(tx.By.WorkspaceID, rows[len(rows)-1].ID), tx.Now); err != nil {
+		return fmt.Errorf("approvals: schedule: %w", err)
+	}
+	return nil
+}
+
+// settleInvoice settles the pending requests of an invoice, of which somebody just corrected a call.
+func (s *Service) settleInvoice(tx *models.Tx, invoiceID string) error {
+	var rows []models.ApprovalRequest
+	err := tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND invoice_id = ? AND status = ?", tx.By.WorkspaceID, invoiceID, models.RequestPending).
+		Order("id").Find(&rows).Error
+	if err != nil {
+		return fmt.Errorf("approvals: read requests of an invoice: %w", err)
+	}
+	return s.settleRows(tx, rows)
+}
+
+// settleRows looks at pending requests with a fixed number of reads, and locks and settles those that
+// are not pending any more by what they depend on.
+func (s *Service) settleRows(tx *models.Tx, rows []models.ApprovalRequest) error {
+	facts, members, err := countAll(tx, rows)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if statusAt(row, tx.Now) != models.RequestPending || facts[row.ID].Count(members).Status == models.RequestPending {
+			continue // what lapsed has its own job
+		}
+		r, err := lockRequest(tx, row.ID)
+		if err != nil {
+			return err
+		}
+		if r.Status != models.RequestPending {
+			continue
+		}
+		if _, err := s.settle(tx, &r); err != nil {
+			return err
+		}
+		notify(tx, r)
+	}
+	return nil
+}
+
+func (s *Service) revokeIfVoterGone(tx *models.Tx, r *models.ApprovalRequest) error {
 	yes, err := yesVotes(tx, *r)
 	if err != nil {
 		return err
@@ -85,11 +175,50 @@ func revokeIfVoterGone(tx *models.Tx, r *models.ApprovalRequest) error {
 	if err != nil || !ok || a.Status != models.ApprovalGranted {
 		return err
 	}
-	return revoke(tx, r, a, gone)
+	return s.revokeGone(tx, r, a, gone)
 }
 
+// revokeGone revokes an approval because of who gave it. Somebody has to look at that: a case opens for
+// an AP lead, and the AP leads and who answers for the asker are told.
+func (s *Service) revokeGone(tx *models.Tx, r *models.ApprovalRequest, a models.Approval, why string) error {
+	if err := revoke(tx, r, a, why); err != nil {
+		return err
+	}
+	caseID, err := s.cases.OpenReview(tx, *r, invoiceOf(*r), why)
+	if err != nil {
+		return fmt.Errorf("approvals: open review: %w", err)
+	}
+	told, err := responsibleFor(tx, r.ID)
+	if err != nil {
+		return err
+	}
+	data := noticeData(*r)
+	data["why"], data["case_id"] = why, caseID
+	return tellLeads(tx, NoticeRevoked, r.ID, data, told...)
+}
+
+// concluded closes the cases that stand open about a request once it is decided, in whatever way. The
+// exits of APPROVER_NOT_FOUND that route do not fit a request that ended unrouted: send_back is the one
+// by which nobody decides it, and the agent, going on with get_approval, reads why.
+func (s *Service) concluded(tx *models.Tx, r models.ApprovalRequest, note string) error {
+	if r.QuestionCaseID != nil {
+		if err := s.cases.CloseQuestion(tx, *r.QuestionCaseID, note); err != nil {
+			return fmt.Errorf("approvals: close question: %w", err)
+		}
+	}
+	if r.UnroutedCaseID == nil || r.Status == models.RequestApproved || r.Status == models.RequestRejected {
+		return nil
+	}
+	if err := s.cases.CloseRouted(tx, *r.UnroutedCaseID, r.ID, exitSendBack, note); err != nil {
+		return fmt.Errorf("approvals: close case: %w", err)
+	}
+	return nil
+}
+
+const exitSendBack = "send_back"
+
 // grant gives leave for the call of a request.
-func grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) error {
+func (s *Service) grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) error {
 	a := models.Approval{ID: tx.NewID(models.PrefixApproval), WorkspaceID: r.WorkspaceID, RequestID: r.ID, Digest: r.Digest,
 		Status: models.ApprovalGranted, GrantedAt: tx.Now, ExpiresAt: tx.Now.Add(facts.Routing.Authority().Valid())}
 	if err := tx.DB.Create(&a).Error; err != nil {
@@ -98,15 +227,25 @@ func grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) error {
 	if err := change(tx, r, map[string]any{"status": models.RequestApproved, "decided_at": tx.Now, "reason": "", "version": r.Version + 1}); err != nil {
 		return err
 	}
-	if err := tx.Unschedule(JobRequestExpire, r.ID); err != nil {
-		return fmt.Errorf("approvals: unschedule: %w", err)
+	if err := unschedule(tx, r.ID, JobRequestExpire, JobRequestExpiring); err != nil {
+		return err
 	}
 	if err := tx.Schedule(JobApprovalExpire, r.ID, a.ExpiresAt); err != nil {
 		return fmt.Errorf("approvals: schedule: %w", err)
 	}
+	if err := tx.Schedule(JobApprovalExpiring, r.ID, a.ExpiresAt.Add(-facts.Routing.Authority().Valid()/4)); err != nil {
+		return fmt.Errorf("approvals: schedule: %w", err)
+	}
+	if err := s.concluded(tx, *r, "The request was approved."); err != nil {
+		return err
+	}
 	approvers := []map[string]any{}
 	for _, v := range facts.Votes {
-		approvers = append(approvers, map[string]any{"vote": v.ID, "user": v.UserID, "name": v.UserName, "role": v.Role, "channel": v.Channel})
+		approver := map[string]any{"vote": v.ID, "user": v.UserID, "name": v.UserName, "role": v.Role, "channel": v.Channel}
+		if v.OnBehalfOfID != nil {
+			approver["on_behalf_of"], approver["on_behalf_of_id"] = v.OnBehalfOfName, *v.OnBehalfOfID
+		}
+		approvers = append(approvers, approver)
 	}
 	return tx.Audit("approval.granted", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "digest": r.Digest, "expires_at": a.ExpiresAt,
 		"rule": r.RuleID, "rule_version": r.RuleVersion, "required": r.Required, "approvers": approvers})

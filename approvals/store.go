@@ -165,15 +165,6 @@ func approvalOf(tx *models.Tx, requestID string) (a models.Approval, ok bool, er
 	return rows[0], true, nil
 }
 
-// rulesInForce lists the matrix as it is now.
-func rulesInForce(tx *models.Tx) ([]models.Rule, error) {
-	var rules []models.Rule
-	if err := tx.DB.Where("workspace_id = ? AND retired_at IS NULL", tx.By.WorkspaceID).Order("first_at, id").Find(&rules).Error; err != nil {
-		return nil, fmt.Errorf("approvals: read rules: %w", err)
-	}
-	return rules, nil
-}
-
 // factsOf gathers what decides who may vote on one request.
 func factsOf(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
 	all, err := factsOfAll(tx, []models.ApprovalRequest{r})
@@ -202,6 +193,10 @@ func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Fa
 	if err != nil {
 		return nil, err
 	}
+	stand, err := standInsOf(tx)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range requests {
 		f := Facts{Askers: map[string]Bar{}, Correctors: map[string]bool{}}
 		if f.Routing, err = routingOf(r); err != nil {
@@ -218,6 +213,9 @@ func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Fa
 			if c.invoiceID == r.InvoiceID && c.requestID != r.ID {
 				f.Correctors[c.userID] = true
 			}
+		}
+		if f.Substitutes, err = stand.on(r, f); err != nil {
+			return nil, err
 		}
 		facts[r.ID] = f
 	}

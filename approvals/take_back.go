@@ -89,7 +89,7 @@ func (s *Service) WithdrawRequestIn(tx *models.Tx, in WithdrawInput) (RequestVie
 		return RequestView{}, err
 	}
 	if r.Status != models.RequestWithdrawn {
-		if err := withdraw(tx, &r, orElse(in.Reason, "withdrawn by "+tx.By.UserName)); err != nil {
+		if err := s.withdraw(tx, &r, orElse(in.Reason, "withdrawn by "+tx.By.UserName)); err != nil {
 			return RequestView{}, err
 		}
 	}
@@ -292,7 +292,7 @@ func (s *Service) Supersede(tx *models.Tx, c models.Case, decidedBy models.Princ
 			continue
 		}
 		if r.Status != models.RequestApproved {
-			if err := withdraw(tx, r, reason); err != nil {
+			if err := s.withdraw(tx, r, reason); err != nil {
 				return err
 			}
 			continue
@@ -307,5 +307,6 @@ func (s *Service) Supersede(tx *models.Tx, c models.Case, decidedBy models.Princ
 			}
 		}
 	}
-	return nil
+	// Whoever corrected a call of this invoice cannot approve the others that wait for it.
+	return s.settleInvoice(tx, c.InvoiceID)
 }

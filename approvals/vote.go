@@ -56,6 +56,9 @@ func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput) (
 	var late error // the answer when the vote came to nothing but what it found out stays
 	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		late = nil
+		if err := lockMember(tx, tx.By.UserID); err != nil {
+			return err
+		}
 		r, err := lockVisible(tx, in.RequestID)
 		if err != nil {
 			return err
@@ -75,21 +78,21 @@ func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput) (
 			late = stillOpen(tx, r, in.Version)
 			return nil
 		}
-		role, err := mayVote(tx.By, facts, members)
+		with, err := mayVote(tx.By, facts, members)
 		if err != nil {
 			return err
 		}
 		if err := secondStep(tx, r, in); err != nil {
 			return err
 		}
-		vote, err := s.cast(tx, r, in, role, members)
+		vote, err := s.cast(tx, r, in, facts, with)
 		if err != nil {
 			return err
 		}
 		if in.Decision == models.VoteReject {
-			err = reject(tx, &r, in, vote)
+			err = s.reject(tx, &r, in, vote)
 		} else {
-			_, err = s.settle(tx, &r)
+			err = s.countYes(tx, &r, tally.Open)
 		}
 		if err != nil {
 			return err
@@ -154,30 +157,6 @@ func stillOpen(tx *models.Tx, r models.ApprovalRequest, seen int64) error {
 
 func when(t models.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
 
-// mayVote says under which role a person votes, or why they may not.
-func mayVote(by models.Principal, facts Facts, members []models.Member) (models.Role, error) {
-	for _, m := range members {
-		if m.User.ID != by.UserID {
-			continue
-		}
-		role, ok := facts.place(m)
-		if !ok {
-			break
-		}
-		if bar := facts.bar(by.UserID); bar != "" {
-			return "", models.E(models.Unprocessable, fmt.Sprintf("You %s, so you cannot decide it.", barText[bar]), map[string]any{"reason": string(bar)})
-		}
-		return role, nil
-	}
-	authority := facts.Routing.Authority()
-	permission, text := "named_approver", "Only the people named for this request may decide it, and you are not one of them."
-	if authority != nil && authority.Role != "" && facts.Routing.Rule != nil {
-		permission = string(authority.Role)
-		text = fmt.Sprintf("The rule asks for the role %s, which you do not hold in this workspace.", authority.Role.Title())
-	}
-	return "", models.E(models.InsufficientPermission, text, map[string]any{"permission": permission, "workspace_id": by.WorkspaceID})
-}
-
 // secondStep asks a person who approves a call that ran before whether they know it.
 func secondStep(tx *models.Tx, r models.ApprovalRequest, in VoteInput) error {
 	if in.Decision != models.VoteApprove || in.SecondStep {
@@ -191,36 +170,46 @@ func secondStep(tx *models.Tx, r models.ApprovalRequest, in VoteInput) error {
 }
 
 // cast writes the vote with the authority it was given under.
-func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, role models.Role, members []models.Member) (models.Vote, error) {
-	rules, err := rulesInForce(tx)
+func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, facts Facts, with seat) (models.Vote, error) {
+	limit, err := limitOn(tx, r, facts, with)
 	if err != nil {
 		return models.Vote{}, err
 	}
-	routing, err := routingOf(r)
-	if err != nil {
-		return models.Vote{}, err
-	}
-	authority := routing.Authority()
-	limit := authority.To
-	for _, m := range members {
-		if m.User.ID == tx.By.UserID {
-			if l, _, ok := LimitOf(rules, m, r.Tool, r.DocumentType, r.Currency); ok && compareAmounts(l, limit) > 0 {
-				limit = l
-			}
-		}
-	}
+	authority := facts.Routing.Authority()
 	v := models.Vote{ID: tx.NewID(models.PrefixVote), WorkspaceID: r.WorkspaceID, RequestID: r.ID, UserID: tx.By.UserID, UserName: tx.By.UserName,
-		Role: string(role), Decision: in.Decision, Reason: strings.TrimSpace(in.Reason), LimitAmount: limit,
+		Role: string(with.role), Step: with.step, Decision: in.Decision, Reason: strings.TrimSpace(in.Reason), LimitAmount: limit,
 		RuleID: authority.ID, RuleVersion: authority.Version, Channel: tx.By.Channel, At: tx.Now}
+	data := map[string]any{"vote": v.ID, "decision": v.Decision, "reason": v.Reason, "role": v.Role, "step": v.Step, "limit": v.LimitAmount,
+		"currency": r.Currency, "rule": v.RuleID, "rule_version": v.RuleVersion, "request_version": r.Version, "second_step": in.SecondStep}
+	if with.by != nil {
+		v.OnBehalfOfID, v.OnBehalfOfName, v.DelegationID = &with.by.FromID, with.owner.User.Name, with.by.ID
+		data["on_behalf_of"], data["on_behalf_of_id"], data["delegation"] = v.OnBehalfOfName, with.by.FromID, v.DelegationID
+	}
 	if err := tx.DB.Create(&v).Error; err != nil {
 		return models.Vote{}, fmt.Errorf("approvals: write vote: %w", err)
 	}
-	return v, tx.Audit("vote.cast", r.Ref(), map[string]any{"vote": v.ID, "decision": v.Decision, "reason": v.Reason, "role": v.Role, "limit": v.LimitAmount,
-		"currency": r.Currency, "rule": v.RuleID, "rule_version": v.RuleVersion, "request_version": r.Version, "second_step": in.SecondStep})
+	return v, tx.Audit("vote.cast", r.Ref(), data)
+}
+
+// limitOn is the highest amount that a vote in a seat could approve now: what the matrix or the rule
+// that routed the request gives its owner, and for a place held for another the lower limit of the two.
+func limitOn(tx *models.Tx, r models.ApprovalRequest, facts Facts, with seat) (string, error) {
+	if with.by != nil {
+		return with.by.Limit, nil
+	}
+	rules, err := matrixOf(tx)
+	if err != nil {
+		return "", err
+	}
+	limit := facts.Routing.Authority().To
+	if l, _, ok := LimitOf(rules, with.owner, r.Tool, r.DocumentType, r.Currency); ok && compareAmounts(l, limit) > 0 {
+		limit = l
+	}
+	return limit, nil
 }
 
 // reject ends a request by one no; with a correction the agent is told what to change.
-func reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput, vote models.Vote) error {
+func (s *Service) reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput, vote models.Vote) error {
 	columns := map[string]any{"status": models.RequestRejected, "live": false, "reason": vote.Reason, "decided_at": tx.Now, "version": r.Version + 1}
 	if in.Correction != nil {
 		input, issues, err := correction(tx, *r, in.Correction)
@@ -239,10 +228,42 @@ func reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput, vote models.
 	if err := change(tx, r, columns); err != nil {
 		return err
 	}
-	if err := tx.Unschedule(JobRequestExpire, r.ID); err != nil {
-		return fmt.Errorf("approvals: unschedule: %w", err)
+	if err := unschedule(tx, r.ID, JobRequestExpire, JobRequestExpiring); err != nil {
+		return err
 	}
-	return tx.Audit("request.rejected", r.Ref(), map[string]any{"reason": vote.Reason, "sent_back": in.Correction != nil, "correction": in.Correction})
+	if err := s.concluded(tx, *r, "The request was rejected: "+vote.Reason); err != nil {
+		return err
+	}
+	if err := tx.Audit("request.rejected", r.Ref(), map[string]any{"reason": vote.Reason, "sent_back": in.Correction != nil, "correction": in.Correction}); err != nil {
+		return err
+	}
+	if in.Correction == nil {
+		return nil
+	}
+	// Whoever sends a call back cannot approve the others of this invoice.
+	return s.settleInvoice(tx, r.InvoiceID)
+}
+
+// countYes settles a request after a yes, and tells those whose turn has come with it.
+func (s *Service) countYes(tx *models.Tx, r *models.ApprovalRequest, before int) error {
+	facts, members, tally, err := count(tx, *r)
+	if err != nil {
+		return err
+	}
+	if err := s.settleAs(tx, r, facts, tally); err != nil || tally.Status != models.RequestPending || tally.Open == before {
+		return err
+	}
+	return tell(tx, NoticeWaiting, r.ID, noticeData(*r), deciderIDs(facts, members)...)
+}
+
+// lockMember makes a vote and the change of the voter's membership wait for one another: either the
+// change sees the vote and takes it back, or the vote sees the change.
+func lockMember(tx *models.Tx, userID string) error {
+	var rows []models.Membership
+	if err := tx.Lock().Where("user_id = ? AND workspace_id = ?", userID, tx.By.WorkspaceID).Find(&rows).Error; err != nil {
+		return fmt.Errorf("approvals: lock membership: %w", err)
+	}
+	return nil
 }
 
 // Correctable is one top-level argument of a call that a person can change when sending it back.

@@ -1,0 +1,4 @@
+package models
+
+// WithoutPassword is for tests.
+var WithoutPassword = withoutPassword

@@ -120,7 +120,7 @@ func (s *Service) file(tx *models.Tx, in RequestInput, call exactCall) (RequestV
 			return RequestView{}, err
 		}
 		if inserted {
-			return s.filed(tx, r)
+			return s.filed(tx, r, in.agent)
 		}
 		live, ok, err := lockLive(tx, call.digest)
 		if err != nil {
@@ -134,7 +134,7 @@ func (s *Service) file(tx *models.Tx, in RequestInput, call exactCall) (RequestV
 			return RequestView{}, err
 		}
 		if !lapsed {
-			return s.join(tx, live)
+			return s.join(tx, live, in.agent)
 		}
 	}
 	return RequestView{}, models.E(models.Unavailable, "The same call is being requested and decided at this very moment. Wait and repeat the same call.",
@@ -173,6 +173,9 @@ func (s *Service) newRequest(tx *models.Tx, in RequestInput, call exactCall, val
 	if in.CaseID != "" {
 		r.CaseID = &in.CaseID
 	}
+	if a := in.agent; a != nil {
+		r.AskerID, r.AskerName, r.TokenID = a.UserID, a.UserName, a.TokenID
+	}
 	wanted := Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: in.Amount, Unbound: !isBound}
 	if rule, ok := Match(rules, wanted); ok {
 		if err := setRouting(&r, Routing{Rule: copyOf(rule)}); err != nil {
@@ -199,8 +202,8 @@ func setRouting(r *models.ApprovalRequest, routing Routing) error {
 }
 
 // filed completes a request just written: who asks, whether anybody can decide, and when it lapses.
-func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest) (RequestView, error) {
-	if err := addAskers(tx, r.ID); err != nil {
+func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest, agent *models.AgentOf) (RequestView, error) {
+	if err := addAskers(tx, r.ID, agent); err != nil {
 		return RequestView{}, err
 	}
 	if err := reschedule(tx, JobRequestExpire, r.ID, r.ExpiresAt); err != nil {
@@ -242,7 +245,7 @@ func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest) (RequestView, e
 }
 
 // join makes the caller one more asker of a live request for the same call.
-func (s *Service) join(tx *models.Tx, r models.ApprovalRequest) (RequestView, error) {
+func (s *Service) join(tx *models.Tx, r models.ApprovalRequest, agent *models.AgentOf) (RequestView, error) {
 	asked, err := filedBy(tx, r.ID, tx.By.UserID)
 	if err != nil {
 		return RequestView{}, err
@@ -253,7 +256,7 @@ func (s *Service) join(tx *models.Tx, r models.ApprovalRequest) (RequestView, er
 		if err != nil {
 			return RequestView{}, err
 		}
-		for _, a := range askersOf(tx.By, r.ID) {
+		for _, a := range askersFor(tx.By, agent, r.ID) {
 			for _, v := range facts.Votes {
 				if v.UserID == a.UserID {
 					return RequestView{}, models.E(models.Unprocessable, fmt.Sprintf(
@@ -263,7 +266,7 @@ func (s *Service) join(tx *models.Tx, r models.ApprovalRequest) (RequestView, er
 			}
 		}
 	}
-	if err := addAskers(tx, r.ID); err != nil {
+	if err := addAskers(tx, r.ID, agent); err != nil {
 		return RequestView{}, err
 	}
 	if !asked {

@@ -51,6 +51,8 @@ type RequestInput struct {
 	Explanation  string
 	Evidence     []json.RawMessage
 	Body         json.RawMessage // as sent, less workspace_id and idempotency_key, amounts as strings
+
+	agent *models.AgentOf // for which a person files it
 }
 
 // RequestView is what the asking agent sees of a request.

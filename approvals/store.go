@@ -108,8 +108,18 @@ func askersOf(by models.Principal, requestID string) []models.Asker {
 	return list
 }
 
-func addAskers(tx *models.Tx, requestID string) error {
-	askers := askersOf(tx.By, requestID)
+// askersFor is askersOf for a request that a person files for an agent, who both ask; agent is nil for
+// what an account asks itself.
+func askersFor(by models.Principal, agent *models.AgentOf, requestID string) []models.Asker {
+	list := askersOf(by, requestID)
+	if agent != nil {
+		list = append(list, askersOf(models.Principal{UserID: agent.UserID, OwnerID: agent.OwnerID, TokenBy: agent.TokenByID}, requestID)...)
+	}
+	return list
+}
+
+func addAskers(tx *models.Tx, requestID string, agent *models.AgentOf) error {
+	askers := askersFor(tx.By, agent, requestID)
 	if len(askers) == 0 {
 		return nil
 	}

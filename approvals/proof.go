@@ -358,7 +358,7 @@ func (c *proofClerk) authority(p *Proof) error {
 
 func (c *proofClerk) votes(p *Proof, votes []models.Vote) error {
 	for _, v := range votes {
-		out := ProofVote{ID: v.ID, ProofPerson: ProofPerson{UserID: v.UserID, Name: v.UserName}, Decision: v.Decision, Reason: c.text(v.Reason), Role: v.Role, Step: v.Step,
+		out := ProofVote{ID: v.ID, ProofPerson: ProofPerson{UserID: v.UserID, Name: v.UserName}, Decision: v.Decision, Reason: c.text(v.Reason), Role: v.Role, Step: max(v.Step, 1),
 			LimitAmount: v.LimitAmount, Currency: c.r.Currency, RuleID: v.RuleID, RuleVersion: v.RuleVersion, Channel: v.Channel, At: c.at(v.At), SecondStep: c.second[v.ID]}
 		if v.OnBehalfOfID != nil {
 			out.OnBehalfOf = &ProofPerson{UserID: *v.OnBehalfOfID, Name: v.OnBehalfOfName}

@@ -405,6 +405,9 @@ type Tried struct {
 	Version int64  `json:"version"`
 	Rule    string `json:"rule"`
 	Why     string `json:"why"`
+	// Covers says that the rule covers the write and does not decide all the same.
+	Covers  bool   `json:"-"`
+	because string // why another rule goes first
 }
 
 // triedRules says of every rule why it does not help.
@@ -421,17 +424,18 @@ func triedRules(tx *models.Tx, rules []models.Rule, facts Facts, wanted Wanted, 
 	list := make([]Tried, len(rules))
 	for i, r := range rules {
 		c := copyOf(r)
-		why := misses(r, wanted)
-		switch {
-		case why != "":
-		case matched && r.ID == winner.ID:
-			f := facts
-			f.Routing = Routing{Rule: c}
-			why = shortage(f, members)
-		default:
-			why = fmt.Sprintf("%s goes first: %s", RuleName(winner.ID), whyBefore(winner, r, wanted))
+		t := Tried{RuleID: r.ID, Version: r.Version, Rule: c.Text(names), Why: misses(r, wanted)}
+		if t.Covers = t.Why == ""; t.Covers {
+			if matched && r.ID == winner.ID {
+				f := facts
+				f.Routing = Routing{Rule: c}
+				t.Why = shortage(f, members, names)
+			} else {
+				t.because = whyBefore(winner, r, wanted)
+				t.Why = fmt.Sprintf("%s goes first: %s", RuleName(winner.ID), t.because)
+			}
 		}
-		list[i] = Tried{RuleID: r.ID, Version: r.Version, Rule: c.Text(names), Why: why}
+		list[i] = t
 	}
 	return list, nil
 }
@@ -445,15 +449,20 @@ func whyBefore(winner, other models.Rule, wanted Wanted) string {
 }
 
 // shortage says why the people a rule names are too few.
-func shortage(f Facts, members []models.Member) string {
+func shortage(f Facts, members []models.Member, names map[string]string) string {
 	tally := f.Count(members)
 	var barred []string
 	for _, d := range f.Deciders(members) {
-		if !d.May() && d.Bar != BarVoted {
-			barred = append(barred, d.Name+" "+d.Why())
+		switch why := d.Name + " " + d.Why(); {
+		case d.May(), d.Bar == BarVoted, d.Bar == BarTurn, d.Bar == BarStepDone, slices.Contains(barred, why):
+		default:
+			barred = append(barred, why)
 		}
 	}
 	text := fmt.Sprintf("it needs %d of its people and %d can decide", tally.Required, tally.Yes+tally.Left)
+	if f.Routing.Steps() > 1 {
+		text = "it needs " + f.needed(tally, names) + ", and too few who may give them are there"
+	}
 	if len(barred) > 0 {
 		text += ": " + strings.Join(barred, "; ")
 	}

@@ -364,6 +364,15 @@ func differences(before, after RuleView) []FieldChange {
 // ruleField is one field of a rule: value is what is compared, said how it reads.
 type ruleField struct{ label, value, said string }
 
+// Fields is the whole version in words, field by field in a fixed order, under After.
+func (v RuleView) Fields() []FieldChange {
+	var list []FieldChange
+	for _, f := range ruleFields(v) {
+		list = append(list, FieldChange{Field: f.label, After: f.said})
+	}
+	return list
+}
+
 // coveringFields are the first of ruleFields: which writes and amounts the rule is about.
 const coveringFields = 7
 

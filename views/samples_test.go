@@ -409,24 +409,41 @@ func sampleSettings() views.SettingsPage {
 }
 
 func sampleRules() views.RulesPage {
-	retire := func(id string) *views.RetireForm {
-		return &views.RetireForm{Form: views.Form{URL: templ.SafeURL("/settings/rules/" + id + "/retire"), CSRF: "csrf-sample", Version: "3"}, What: "New requests are no longer routed by it. Requests already asked keep their copy."}
-	}
+	link := func(id string) templ.SafeURL { return templ.SafeURL("/settings/rules/" + id) }
+	form := sampleRuleForm()
 	return views.RulesPage{
-		Page: samplePage("Approval rules (3)", "/settings/rules"), Lead: "Who decides about which write. The rule that names most wins.",
-		Tabs: []ui.Tab{{Label: "Workspace", URL: "/settings"}, {Label: "Approval rules", Count: "3", URL: "/settings/rules", Current: true}},
-		Rows: []views.RuleRow{
-			{ID: "rule_7", Name: "Rule 7", Version: "version 3", Currency: "EUR", From: "0", To: "10,000", Who: "finance lead", Required: "1 vote", Valid: "24 h", Written: "Lena Hoff, 12 Sep 2026", Retire: retire("rule_7")},
-			{ID: "rule_8", Name: "Rule 8", Version: "version 1", Tool: "post_invoice_adjustment", CostCentre: "C-210", Currency: "EUR", From: "10,000.01", To: "250,000", Who: "Ines Roth, Karl Sommer", Required: "2 votes", Valid: "8 h", Written: "Lena Hoff, 1 Oct 2026", Gap: "only one of them is active", Retire: retire("rule_8")},
-			{ID: "rule_2", Name: "Rule 2", Version: "version 4", Currency: "JPY", From: "0", To: "1,000,000", Who: "finance lead", Required: "1 vote", Valid: "24 h", Written: "Lena Hoff, 2 Jan 2026", Retired: true},
+		Page: samplePage("Approval rules (4)", "/settings/rules"), Lead: "Who decides about which write. The rule that names most goes first.",
+		Tabs:  []ui.Tab{{Label: "Workspace", URL: "/settings"}, {Label: "Approval rules", Count: "4", URL: "/settings/rules", Current: true}},
+		Links: []ui.Tab{{Label: "Try a request", URL: "/settings/rules/try"}, {Label: "History", URL: "/settings/rules/history"}, {Label: "Export CSV", URL: "/settings/rules.csv"}, {Label: "Import CSV", URL: "/settings/rules/import"}},
+		Sheets: []views.RuleSheet{
+			{Currency: "EUR", Groups: []views.RuleGroup{
+				{Rows: []views.RuleRow{
+					{ID: "rule_7", Name: "Rule 7K2PXM", URL: link("rule_7"), Version: "version 3", From: "0.00", To: "10,000.00", Who: "finance lead", Valid: "24 h", By: "Lena Hoff", At: "12 Sep 2026", Open: "Edit"},
+					{ID: "rule_9", Name: "Rule 9QW4ZT", URL: link("rule_9"), Version: "version 1", From: "10,000.01", To: "100,000.00", Who: "finance lead", Then: "AP lead", How: "one after the other", Valid: "24 h", By: "Lena Hoff", At: "12 Sep 2026", Open: "Edit"}}},
+				{Scope: views.RuleScope{Tool: "post_invoice_adjustment", CostCentre: "C-210"}, Rows: []views.RuleRow{
+					{ID: "rule_8", Name: "Rule 8MM1AA", URL: link("rule_8"), Version: "version 1", From: "150,000.00", To: "250,000.00", Who: "Ines Roth, Karl Sommer", How: "two together", Valid: "8 h", By: "Lena Hoff", At: "1 Oct 2026", Gap: "nobody can fill it now", Open: "Edit"}}}}},
+			{Currency: "JPY", Groups: []views.RuleGroup{{Rows: []views.RuleRow{
+				{ID: "rule_2", Name: "Rule 2BBC0D", URL: link("rule_2"), Version: "version 4", From: "0", To: "1,000,000", Who: "finance lead", Valid: "24 h", By: "operator", At: "2 Jan 2026", Open: "Edit"}}}}},
 		},
-		Add: &views.RuleForm{
-			Form:   views.Form{URL: "/settings/rules", CSRF: "csrf-sample"},
-			Covers: []ui.Field{{Name: "tool", Label: "Tool", Placeholder: "any"}, {Name: "document_type", Label: "Document type", Placeholder: "any"}, {Name: "supplier", Label: "Supplier", Placeholder: "any"}, {Name: "cost_centre", Label: "Cost centre", Placeholder: "any"}},
-			Band:   []ui.Field{{Name: "currency", Label: "Currency", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "EUR", Label: "EUR"}, {Value: "JPY", Label: "JPY"}}}, {Name: "from", Label: "From", Kind: ui.FieldAmount, Required: true, Value: "0"}, {Name: "to", Label: "To", Kind: ui.FieldAmount, Required: true}},
-			Who:    []ui.Field{{Name: "role", Label: "Role", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "named people instead"}, {Value: "finance_lead", Label: "finance lead"}}}, {Name: "person", Label: "People", Hint: "E-mail addresses, with commas"}},
-			How:    []ui.Field{{Name: "required", Label: "Votes needed", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "1", Label: "1"}, {Value: "2", Label: "2"}}}, {Name: "valid", Label: "Approval good for", Value: "24h", Required: true}},
-		},
+		Findings: []views.Finding{
+			{Kind: "gap", Warn: true, Parts: []views.FindingPart{{Text: "Nobody decides EUR 100,000.01 to 149,999.99 for tool post_invoice_adjustment, cost centre C-210: "}, {Text: "Rule 9QW4ZT", URL: link("rule_9")}, {Text: " ends below it and "}, {Text: "Rule 8MM1AA", URL: link("rule_8")}, {Text: " begins above it."}}},
+			{Kind: "staffing", Warn: true, Parts: []views.FindingPart{{Text: "Rule 8MM1AA", URL: link("rule_8")}, {Text: " needs 2 different people of Ines Roth, Karl Sommer, and only Ines Roth is there for it."}}}},
+		Notes: []views.Finding{{Kind: "above", Parts: []views.FindingPart{{Text: "Nobody decides more than EUR 250,000.00, which is the limit for tool post_invoice_adjustment, cost centre C-210."}}}},
+		Bindings: []views.Binding{{Tool: "notify_supplier", Invoice: "/invoice_id", SupplierID: "/supplier_id"},
+			{Tool: "post_invoice_adjustment", Invoice: "/invoice_id", Amount: "/amount", Currency: "/currency", PostingDate: "/posting_date", SupplierID: "/supplier_id"}},
+		EditURL: "/settings#bindings-title", Add: &form,
+	}
+}
+
+func sampleRuleForm() views.RuleForm {
+	return views.RuleForm{
+		Form:   views.Form{URL: "/settings/rules", CSRF: "csrf-sample"},
+		Covers: []ui.Field{{Name: "tool", Label: "Tool", Placeholder: "any"}, {Name: "document_type", Label: "Document type", Placeholder: "any"}, {Name: "supplier", Label: "Supplier", Placeholder: "any"}, {Name: "cost_centre", Label: "Cost centre", Placeholder: "any"}},
+		Band:   []ui.Field{{Name: "currency", Label: "Currency", Required: true, Value: "EUR"}, {Name: "from", Label: "From", Kind: ui.FieldAmount, Required: true, Value: "0"}, {Name: "to", Label: "To", Kind: ui.FieldAmount, Required: true}},
+		How:    []ui.Field{{Name: "required", Label: "How many decide", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "1", Label: "one person"}, {Value: "2", Label: "two people together"}, {Value: "then", Label: "two people, one after the other"}}}, {Name: "valid", Label: "Approval good for", Value: "24h", Required: true}},
+		Who:    []ui.Field{{Name: "role", Label: "Role", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "named people instead"}, {Value: "finance_lead", Label: "Finance lead"}}}, {Name: "person", Label: "People", Hint: "E-mail addresses, with commas"}},
+		Then:   []ui.Field{{Name: "then_role", Label: "Role of the second", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody, or named people"}, {Value: "ap_lead", Label: "AP lead"}}}, {Name: "then_person", Label: "People who come second"}},
+		Button: "Add the rule",
 	}
 }
 

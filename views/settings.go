@@ -54,53 +54,6 @@ type Binding struct {
 	Remove                                             *ui.PostForm
 }
 
-// RulesPage is the approval matrix.
-type RulesPage struct {
-	Page   Page
-	Lead   string
-	Tabs   []ui.Tab
-	WhyNot string
-	Rows   []RuleRow
-	Empty  ui.Empty
-	Add    *RuleForm
-}
-
-// RuleRow is one rule in words.
-type RuleRow struct {
-	ID           string
-	Name         string // "Rule 7"
-	Version      string // "version 3"
-	Tool         ui.Foreign
-	DocumentType ui.Foreign
-	Supplier     ui.Foreign
-	CostCentre   ui.Foreign
-	Currency     string
-	From, To     string
-	Who          string // "finance lead", or the people's names
-	Required     string // "1 vote"
-	Valid        string // "24 h"
-	Written      string
-	Gap          string // "only one active finance lead, two votes needed"
-	Retired      bool
-	Retire       *RetireForm
-}
-
-// RetireForm takes a rule out of use. It posts version.
-type RetireForm struct {
-	Form
-	What string // what it means: "Requests already routed by it keep it."
-}
-
-// RuleForm adds a rule. Its fields are, in this order: who decides, what it
-// covers, the band, and how.
-type RuleForm struct {
-	Form
-	Who    []ui.Field
-	Covers []ui.Field
-	Band   []ui.Field
-	How    []ui.Field
-}
-
 // ConfirmPage asks once more before something is undone.
 type ConfirmPage struct {
 	Page      Page
@@ -111,9 +64,4 @@ type ConfirmPage struct {
 	Fields    []ui.Field
 	Button    ui.Button
 	CancelURL templ.SafeURL
-}
-
-// any says whether the rule names no dimension but the amount.
-func (r RuleRow) any() bool {
-	return r.Tool == "" && r.DocumentType == "" && r.Supplier == "" && r.CostCentre == ""
 }

@@ -13,7 +13,7 @@ func (a *API) table() []endpoint {
 	return []endpoint{
 		a.outcomes(), a.workspaces(),
 		a.handOver(), a.listCases(), a.getCase(),
-		a.requestApproval(), a.getApprovalRequest(), a.redeem(), a.report(),
+		a.requestApproval(), a.getApprovalRequest(), a.proofOfRequest(), a.redeem(), a.report(),
 		a.requestConfirmation(), a.getConfirmation(), a.takeConfirmation(), a.withdrawConfirmation(),
 		a.hold(), a.listHolds(), a.lease(), a.getHold(), a.recheck(),
 		a.audit(),

@@ -3,12 +3,9 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"gorm.io/gorm/clause"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -20,13 +17,17 @@ type DecideInput struct {
 	Input   map[string]string
 	Reason  string
 	Version int64
+	// Proposed are calls the agent proposed with its last handover, for which an approval request is
+	// filed together with the decision. Only exits by which the agent goes on allow them.
+	Proposed []ProposedInput
 }
 
 // Decide carries out the exit a person chose: it claims the case if it is free, remembers the
 // decision, and tells the agent. It fails with VALIDATION_ERROR on /exit, /input/<name>, /reason or
 // /version; CONFLICT, saying who decided what and when, or what changed, when the case is resolved or
 // no longer at the version decided on, or saying who holds it; insufficient_permission for tokens and
-// people who do not work the queue; UNPROCESSABLE_ENTITY when a request cannot be routed; NOT_FOUND.
+// people who do not work the queue; UNPROCESSABLE_ENTITY when a request cannot be routed; NOT_FOUND. What
+// is wrong with a proposed call is a VALIDATION_ERROR on /proposed/<index>/<field>.
 func (s *Service) Decide(ctx context.Context, by models.Principal, in DecideInput) (CaseView, error) {
 	const refusedAs = "case.decide_refused"
 	if err := by.NeedPerson(); err != nil {
@@ -91,10 +92,14 @@ func (s *Service) decide(tx *models.Tx, in DecideInput) error {
 	}
 	values, issues := checkInput(exit, in.Input, in.Reason, facts{
 		today: models.DateOf(tx.Now, s.zone(ws.TimeZone)), closedThrough: ws.PeriodClosedThrough, invoiceAmount: amount})
-	if len(issues) > 0 {
+	proposed, more, err := readProposed(tx, c, exit, in.Proposed)
+	if err != nil {
+		return err
+	}
+	if issues = append(issues, more...); len(issues) > 0 {
 		return models.Invalid(issues...)
 	}
-	return s.carryOut(tx, c, exit, values, strings.TrimSpace(in.Reason), ws)
+	return s.carryOut(tx, c, exit, values, strings.TrimSpace(in.Reason), proposed, ws)
 }
 
 // chosen finds the exit among those the case offers.
@@ -112,15 +117,20 @@ func chosen(c models.Case, by models.Principal, code string) (Exit, error) {
 }
 
 // carryOut does everything an exit does, in one transaction.
-func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[string]string, reason string, ws models.Workspace) error {
+func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[string]string, reason string, proposed []proposal, ws models.Workspace) error {
 	until, err := dateIn(values["until"])
 	if err != nil {
 		return err
 	}
 	next := decided(c, exit, tx.By, until, tx.Now)
+	requests, note, err := s.sideEffects(tx, c, &next, exit, values)
+	if err != nil {
+		return err
+	}
 	instruction := instructionFor(c, exit, values)
 	next.Instruction = nil
 	if instruction != nil {
+		instruction.Note = joined(instruction.Note, note)
 		text, err := toJSON(instruction)
 		if err != nil {
 			return err
@@ -134,27 +144,32 @@ func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[s
 		}
 		next.DueAt = d.due(tx.Now, next.Queue)
 	}
-	requests, err := s.sideEffects(tx, c, &next, exit, values)
-	if err != nil {
-		return err
-	}
 	if err := replace(tx, c, next); err != nil {
 		return err
 	}
 	if err := s.plan(tx, c, next, ws); err != nil {
 		return err
 	}
-	if err := remember(tx, c, next, exit, values, reason, requests); err != nil {
-		return err
-	}
 	if s.approvals != nil && (exit.Instruction == models.InstructRetryWith || exit.Instruction == models.InstructStop) {
+		// What the decision corrects or stops goes before what is asked for together with it.
 		if err := s.approvals.Supersede(tx, next, tx.By, exit.Code); err != nil {
 			return err
 		}
 	}
+	filed, err := s.fileProposed(tx, next, proposed)
+	if err != nil {
+		return err
+	}
+	requests = append(requests, filed...)
+	if err := remember(tx, c, next, exit, values, reason, requests); err != nil {
+		return err
+	}
 	data := map[string]any{"exit": exit.Code, "version": next.Version, "queue": c.Queue, "input": values}
 	if reason != "" {
 		data["reason"] = reason
+	}
+	if len(filed) > 0 {
+		data["approval_request_ids"] = filed
 	}
 	if c.ClaimedAt(tx.Now) != tx.By.UserID {
 		if err := tx.Audit("case.claimed", c.Ref(), map[string]any{"version": c.Version}); err != nil {
@@ -171,6 +186,11 @@ func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[s
 	return tx.Audit(action, c.Ref(), more)
 }
 
+// joined puts two notes to the agent together.
+func joined(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
+}
+
 // followUp is the event that says where the case stands after the decision, "" when it only asked.
 func followUp(exit Exit, next models.Case) (string, map[string]any) {
 	switch exit.effect {
@@ -182,70 +202,6 @@ func followUp(exit Exit, next models.Case) (string, map[string]any) {
 		return "case.moved", map[string]any{"version": next.Version, "queue": next.Queue}
 	}
 	return "case.resolved", map[string]any{"version": next.Version, "exit": exit.Code}
-}
-
-// sideEffects does what some exits do besides telling the agent, and answers the requests concerned.
-func (s *Service) sideEffects(tx *models.Tx, c models.Case, next *models.Case, exit Exit, values map[string]string) ([]string, error) {
-	switch exit.effect {
-	case effectVerdict:
-		return nil, rememberPair(tx, c)
-	case effectFraud:
-		return nil, markFraud(tx, next)
-	case effectPeriod:
-		return nil, reopenPeriod(tx, c, values["until"])
-	case effectName, effectRoute:
-		return s.routeRequest(tx, c, exit, values["person"])
-	}
-	return nil, nil
-}
-
-// rememberPair keeps the verdict on a pair; a case that does not name the other invoice leaves none.
-func rememberPair(tx *models.Tx, c models.Case) error {
-	low, high, ok := pair(c.InvoiceID, c.DuplicateOf)
-	if !ok {
-		return nil
-	}
-	verdict := models.PairVerdict{WorkspaceID: c.WorkspaceID, Low: low, High: high, CaseID: c.ID, DecidedAt: tx.Now}
-	// A pair is judged again only when the verdict before does not count any more.
-	return tx.DB.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "workspace_id"}, {Name: "low"}, {Name: "high"}},
-		DoUpdates: clause.AssignmentColumns([]string{"case_id", "decided_at"})}).Create(&verdict).Error
-}
-
-// markFraud marks the case for the AP lead, whose own page lists such cases.
-func markFraud(tx *models.Tx, next *models.Case) error {
-	marks, err := toJSON(addMarks(marksIn(next.Marks), []Mark{{MarkSuspectedFraud, tx.By.UserName + " suspects fraud."}}))
-	if err != nil {
-		return err
-	}
-	next.Marks = marks
-	tx.Notify(models.TopicQueues(next.WorkspaceID))
-	return tx.Audit("case.fraud_suspected", next.Ref(), map[string]any{"told": models.RoleAPLead})
-}
-
-// reopenPeriod moves the desk's closed-through date back before the month in which the invoice is to
-// be posted (see reopenedThrough). Nothing closes it again by itself.
-func reopenPeriod(tx *models.Tx, c models.Case, until string) error {
-	wanted, err := postingDate(tx, c)
-	if err != nil {
-		return err
-	}
-	end, err := dateIn(until)
-	if err != nil {
-		return err
-	}
-	// Whoever moves the period at the same moment is waited for, and what they left is what moves.
-	if _, err := tx.LockRules(); err != nil {
-		return err
-	}
-	ws, err := tx.Workspace()
-	if err != nil {
-		return err
-	}
-	through := reopenedThrough(ws.PeriodClosedThrough, wanted)
-	if through == ws.PeriodClosedThrough {
-		return nil
-	}
-	return tx.MovePeriod(through, end)
 }
 
 // postingDate is when the invoice is to be posted: what the last error's details or its call's
@@ -277,41 +233,6 @@ func wantedDate(errs []models.SeenError, calls []models.Call) models.Date {
 		}
 	}
 	return models.Date{}
-}
-
-// routeRequest lets the approval request behind the case go on. Without one the agent asks again.
-func (s *Service) routeRequest(tx *models.Tx, c models.Case, exit Exit, person string) ([]string, error) {
-	if exit.effect == effectName {
-		if err := activeMember(tx, person); err != nil {
-			return nil, err
-		}
-	}
-	if c.RequestID == nil || s.approvals == nil {
-		return nil, nil
-	}
-	var err error
-	if exit.effect == effectName {
-		err = s.approvals.NameApprover(tx, *c.RequestID, person)
-	} else {
-		err = s.approvals.RouteAgain(tx, *c.RequestID)
-	}
-	return []string{*c.RequestID}, err
-}
-
-func activeMember(tx *models.Tx, email string) error {
-	unknown := models.Invalid(models.Issue{Path: "/input/person", Message: "must be the e-mail of an active member of this workspace"})
-	user, err := tx.UserByEmail(email)
-	if errors.Is(err, models.ErrNoRow) {
-		return unknown
-	}
-	if err != nil {
-		return err
-	}
-	members, err := tx.Members(user.ID)
-	if err == nil && (len(members) == 0 || user.Kind != models.KindPerson) {
-		return unknown
-	}
-	return err
 }
 
 // plan schedules the return of a held case, and drops it for one no longer held.
@@ -414,7 +335,7 @@ const maxChanges = 20
 func changesSince(tx *models.Tx, caseID string, version int64) ([]string, error) {
 	var events []models.AuditEvent
 	err := tx.DB.Where("workspace_id = ? AND case_id = ? AND case_id <> '' AND action IN ?", tx.By.WorkspaceID, caseID,
-		[]string{"case.joined", "case.answered", "case.decided", "case.reopened"}).Order("at DESC, id DESC").Limit(maxChanges).Find(&events).Error
+		[]string{"case.joined", "case.answered", "case.decided", "case.reopened", "case.flagged"}).Order("at DESC, id DESC").Limit(maxChanges).Find(&events).Error
 	if err != nil {
 		return nil, err
 	}
@@ -440,6 +361,8 @@ func changeInWords(e models.AuditEvent, exit string) string {
 		return fmt.Sprintf("%s answered on %s", e.ActorName, e.At)
 	case "case.decided":
 		return fmt.Sprintf("%s chose %q on %s", e.ActorName, ExitLabel(exit), e.At)
+	case "case.flagged":
+		return fmt.Sprintf("%s suspected fraud on another case of this supplier or bank account on %s", e.ActorName, e.At)
 	}
 	return fmt.Sprintf("it came back by itself on %s", e.At)
 }

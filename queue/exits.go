@@ -111,7 +111,7 @@ var exits = []Exit{
 		Next:   "The agent calls again with the posting date given.",
 		Fields: []Field{{Name: "posting_date", Label: "Posting date", Hint: "A date after the closed period.", Kind: FieldDate}}},
 	{Code: exitReopenPeriod, codes: []models.Code{models.PeriodClosed}, Instruction: models.InstructResume, Label: "Reopen the period", effect: effectPeriod,
-		Next:   nextResume + " The desk's own closed-through date moves back before the month of the posting date. It is not moved forward again by itself: close the period in the settings when the time is up.",
+		Next:   nextResume + " The desk's own closed-through date moves back before the month of the posting date. It is not moved forward again by itself: when the time is up, the finance leads are told to close the period.",
 		States: "You state that the period is reopened in the ERP. The desk does not reopen it.",
 		Fields: []Field{{Name: "until", Label: "Reopened until", Hint: "The last day on which the period stays open.", Kind: FieldDate}}},
 	{Code: "accrue", codes: []models.Code{models.PeriodClosed}, Instruction: models.InstructStop, Label: "Accrue", Next: nextStop,
@@ -138,14 +138,14 @@ var exits = []Exit{
 	{Code: "link_supplier", codes: []models.Code{models.SupplierNotFound}, Instruction: models.InstructRetryWith, Label: "Link to a known supplier", effect: effectRecheckPair,
 		Next:   "The agent calls again with the supplier given and checks for duplicates again.",
 		Fields: []Field{{Name: "supplier_id", Label: "Supplier", Kind: FieldText}}},
-	{Code: "supplier_created", codes: []models.Code{models.SupplierNotFound}, Instruction: models.InstructRetryWith, Label: "The supplier is created now",
-		Next: "The agent calls again with the supplier given.", States: "You state that the supplier is created in the ERP. The desk does not create it.",
+	{Code: "supplier_created", codes: []models.Code{models.SupplierNotFound}, Instruction: models.InstructRetryWith, Label: "The supplier is created now", effect: effectRecheckPair,
+		Next: "The agent calls again with the supplier given and checks for duplicates again.", States: "You state that the supplier is created in the ERP. The desk does not create it.",
 		Fields: []Field{{Name: "supplier_id", Label: "Supplier", Kind: FieldText}}},
 	{Code: exitFraud, codes: []models.Code{models.SupplierNotFound}, Instruction: models.InstructStop, Label: "Suspected fraud", effect: effectFraud,
-		Next: nextStop + " The AP lead is told."},
+		Next: nextStop + " The AP lead is told, and other open cases of this supplier or bank account are marked."},
 
 	{Code: "keep_waiting", codes: []models.Code{models.GRMissing}, Instruction: models.InstructWait, Label: "Keep waiting", effect: effectHold,
-		Next: "The case is held and comes back by itself.", Fields: []Field{untilField("Wait until")}},
+		Next: "The case is held and comes back by itself, earlier when a re-check finds the receipt.", Fields: []Field{untilField("Wait until")}},
 	{Code: "receipt_confirmed", codes: []models.Code{models.GRMissing}, Instruction: models.InstructResume, Label: "The receipt is posted now", Next: nextResume, Plain: true,
 		States: "You state that the goods receipt is posted in the ERP. The desk does not post it."},
 	{Code: "two_way_match", codes: []models.Code{models.GRMissing}, Instruction: models.InstructResume, Label: "Match without a receipt",
@@ -362,7 +362,7 @@ func instructionOf(e Exit, values map[string]string, requestID string) *models.I
 	case effectCreditFirst:
 		in.Note = "The earlier invoice must be credited first."
 	case effectRecheckPair:
-		in.Note = "Run the duplicate check again with this supplier."
+		in.Note = "Run check_duplicate_invoice again with this supplier before anything else."
 	}
 	return in
 }

@@ -320,7 +320,10 @@ func (s *Service) reportCheck(tx *models.Tx, holdID string, result CheckResult) 
 	if err := tx.Unschedule(JobMissed, h.ID); err != nil {
 		return HoldResult{}, err
 	}
-	return holdResultOf(h, false), tx.Audit("hold.released", holdRef(h), map[string]any{"result": result})
+	if err := tx.Audit("hold.released", holdRef(h), map[string]any{"result": result}); err != nil {
+		return HoldResult{}, err
+	}
+	return holdResultOf(h, false), s.receiptCame(tx, h)
 }
 
 func lockHold(tx *models.Tx, id string) (models.Hold, error) {

@@ -218,7 +218,7 @@ func TestTheLastCheckOpensACase(t *testing.T) {
 		for _, e := range page.Timeline {
 			trail = append(trail, e.Action)
 		}
-		if !slices.Equal(trail, []string{"hold.opened", "hold.checked", "hold.escalated"}) {
+		if !slices.Equal(trail, []string{"hold.opened", "hold.checked", "hold.escalated", "hold.resumed"}) {
 			t.Errorf("trail %v", trail)
 		}
 	})

@@ -8,13 +8,16 @@ import (
 const (
 	JobReturn models.JobKind = "case.return" // a held case's day has come
 	JobMissed models.JobKind = "hold.missed" // a due check was not reported in time
+
+	JobPeriodOver models.JobKind = "period.reopened_over" // the time is up for which a case reopened the period
 )
 
 // Jobs are what happens to cases and holds by itself.
 func (s *Service) Jobs() map[models.JobKind]models.JobFunc {
 	return map[models.JobKind]models.JobFunc{
-		JobReturn: s.returnCase,
-		JobMissed: s.missCheck,
+		JobReturn:     s.returnCase,
+		JobMissed:     s.missCheck,
+		JobPeriodOver: s.periodOver,
 	}
 }
 
@@ -42,5 +45,8 @@ func (s *Service) returnCase(tx *models.Tx, job models.Job) error {
 	if err := replace(tx, c, next); err != nil {
 		return err
 	}
-	return tx.Audit("case.reopened", c.Ref(), map[string]any{"version": next.Version, "held_until": c.HeldUntil})
+	if err := tx.Audit("case.reopened", c.Ref(), map[string]any{"version": next.Version, "held_until": c.HeldUntil}); err != nil {
+		return err
+	}
+	return tellReturned(tx, c, "")
 }

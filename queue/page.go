@@ -34,6 +34,7 @@ type CasePage struct {
 	// reopen_period.
 	ClosedThrough   models.Date
 	ReopenedThrough models.Date
+	Proposed        []ProposedCall    // calls the reader may ask an approval for when deciding
 	Duplicates      models.Duplicates // invoices the desk has seen that this one may be again
 }
 
@@ -101,7 +102,15 @@ func pageOf(tx *models.Tx, row caseRow, private bool) (CasePage, error) {
 	}
 	if out.WhyNot = whyNot(row, tx); out.WhyNot == "" {
 		out.Exits = exitsOf(c, tx.By)
+		if out.Proposed, err = proposedCalls(tx, c); err != nil {
+			return out, err
+		}
 	}
+	elsewhere, err := fraudElsewhere(tx, c)
+	if err != nil {
+		return out, err
+	}
+	out.Marks = addMarks(out.Marks, elsewhere)
 	if c.Code == models.PeriodClosed && c.Status != models.CaseResolved {
 		ws, err := tx.Workspace()
 		if err != nil {

@@ -86,6 +86,7 @@ const (
 	MarkFraudElsewhere  = "fraud_elsewhere"   // fraud is suspected on another case of the supplier or bank account
 	MarkReview          = "approval_revoked"  // the case reviews an approval whose giver left
 	MarkQuestions       = "request_questions" // the case is for questions about an approval request
+	MarkReceiptCame     = "receipt_came"      // a re-check found what the case waited for
 	MarkVerdictOutdated = "verdict_outdated"  // the pair was judged under another supplier
 )
 

@@ -92,6 +92,9 @@ func (s *Service) WithdrawCaseIn(tx *models.Tx, in WithdrawInput) (CaseView, err
 			return CaseView{}, err
 		}
 	}
+	if err := endHold(tx, c); err != nil {
+		return CaseView{}, err
+	}
 	if c.Code == models.ApproverNotFound && c.RequestID != nil && s.approvals != nil {
 		// The request behind the case would wait for a lead who has nothing to decide any more.
 		if err := s.approvals.Supersede(tx, next, tx.By, exitWithdrawn); err != nil {

@@ -676,15 +676,15 @@ func earlierRequest(tx *models.Tx, r models.ApprovalRequest) (*EarlierRequest, e
 	if ok {
 		out.Approval, out.Report, out.Document = approvalAt(a, tx.Now), ReportStatus(a.ReportStatus), a.DocumentNumber
 	}
-	if out.DecidedBy, err = decidersOf(tx, e, out.Status); err != nil {
+	if out.DecidedBy, err = whoDecided(tx, e, out.Status); err != nil {
 		return nil, err
 	}
 	out.Changes = Changes(e, r)
 	return out, nil
 }
 
-// decidersOf names whose votes decided a request, with in whose place each voted.
-func decidersOf(tx *models.Tx, r models.ApprovalRequest, status models.RequestStatus) ([]string, error) {
+// whoDecided names whose votes decided a request, with in whose place each voted.
+func whoDecided(tx *models.Tx, r models.ApprovalRequest, status models.RequestStatus) ([]string, error) {
 	want := models.VoteApprove
 	switch status {
 	case models.RequestRejected:

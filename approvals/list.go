@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -24,9 +25,10 @@ type Filter struct {
 	Supplier  string
 	Tool      string
 	CaseID    string
+	Currency  string
 	Asker     string // user id
 	Report    ReportStatus
-	Sort      string // created_at, or -created_at (newest first, the default)
+	Sort      string // created_at, -created_at (newest first, the default), or expires_at (what lapses first)
 	Cursor    string // of the page before
 	Limit     int    // 0 means DefaultLimit
 }
@@ -54,6 +56,8 @@ type ListItem struct {
 	DecidedAt  models.Time
 	Yes        int // yes votes so far
 	Required   int
+	// OnBehalfOf is in whose place the reader would decide, empty when it is their own.
+	OnBehalfOf string
 	Reason     string
 	Approval   models.ApprovalStatus // empty without an approval
 	Report     ReportStatus
@@ -66,13 +70,14 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (List
 	if err := mayRead(by); err != nil {
 		return List{}, err
 	}
-	order, err := f.check()
+	sorted, err := f.check()
 	if err != nil {
 		return List{}, err
 	}
 	var list List
 	err = s.store.View(ctx, by, func(tx *models.Tx) error {
-		q, err := f.query(tx, order)
+		list = List{}
+		q, err := f.query(tx, sorted)
 		if err != nil {
 			return err
 		}
@@ -82,7 +87,7 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (List
 		}
 		if len(rows) > f.Limit {
 			rows = rows[:f.Limit]
-			list.NextCursor = cursorOf(rows[len(rows)-1])
+			list.NextCursor = sorted.cursor(rows[len(rows)-1])
 		}
 		list.Items, err = itemsOf(tx, rows)
 		return err
@@ -90,33 +95,49 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (List
 	return list, err
 }
 
-func (f *Filter) check() (order string, err error) {
+// sorting is the order of a list: by a moment, then by id.
+type sorting struct {
+	column, direction string
+	moment            func(models.ApprovalRequest) models.Time
+}
+
+var (
+	newestFirst = sorting{"created_at", "DESC", func(r models.ApprovalRequest) models.Time { return r.CreatedAt }}
+	oldestFirst = sorting{"created_at", "ASC", newestFirst.moment}
+	lapsesFirst = sorting{"expires_at", "ASC", func(r models.ApprovalRequest) models.Time { return r.ExpiresAt }}
+)
+
+func (s sorting) cursor(r models.ApprovalRequest) string { return cursorAt(s.moment(r), r.ID) }
+
+func (f *Filter) check() (sorting, error) {
 	if f.Limit == 0 {
 		f.Limit = DefaultLimit
 	}
 	if f.Limit < 1 || f.Limit > MaxLimit {
-		return "", models.Invalid(models.Issue{Path: "/limit", Message: fmt.Sprintf("must be 1 to %d", MaxLimit)})
+		return sorting{}, models.Invalid(models.Issue{Path: "/limit", Message: fmt.Sprintf("must be 1 to %d", MaxLimit)})
 	}
 	for _, st := range f.Status {
 		if !st.Valid() {
-			return "", models.E(models.BadRequest, fmt.Sprintf("%q is no status of an approval request.", clip(string(st), 40)), map[string]any{"field": "status"})
+			return sorting{}, models.E(models.BadRequest, fmt.Sprintf("%q is no status of an approval request.", clip(string(st), 40)), map[string]any{"field": "status"})
 		}
 	}
 	switch f.Sort {
 	case "", "-created_at":
-		return "DESC", nil
+		return newestFirst, nil
 	case "created_at":
-		return "ASC", nil
+		return oldestFirst, nil
+	case "expires_at":
+		return lapsesFirst, nil
 	}
-	return "", models.E(models.BadRequest, "Requests can be sorted by created_at or -created_at.", map[string]any{"field": "sort"})
+	return sorting{}, models.E(models.BadRequest, "Requests can be sorted by created_at, -created_at or expires_at.", map[string]any{"field": "sort"})
 }
 
-func (f *Filter) query(tx *models.Tx, order string) (*gorm.DB, error) {
-	q := tx.DB.Where("workspace_id = ?", tx.By.WorkspaceID).Order("created_at " + order + ", id " + order)
+func (f *Filter) query(tx *models.Tx, s sorting) (*gorm.DB, error) {
+	q := tx.DB.Where("workspace_id = ?", tx.By.WorkspaceID).Order(s.column + " " + s.direction + ", id " + s.direction)
 	if !tx.By.Has(readers...) && tx.By.Channel != models.ChannelSystem {
 		q = q.Where("EXISTS (SELECT 1 FROM askers k WHERE k.request_id = approval_requests.id AND k.user_id = ? AND k.relation = ?)", tx.By.UserID, relationAsked)
 	}
-	for column, value := range map[string]string{"invoice_id": f.InvoiceID, "supplier_id": f.Supplier, "tool": f.Tool, "case_id": f.CaseID, "asker_id": f.Asker} {
+	for column, value := range map[string]string{"invoice_id": f.InvoiceID, "supplier_id": f.Supplier, "tool": f.Tool, "case_id": f.CaseID, "asker_id": f.Asker, "currency": f.Currency} {
 		if value != "" {
 			q = q.Where(column+" = ?", value)
 		}
@@ -144,14 +165,14 @@ func (f *Filter) query(tx *models.Tx, order string) (*gorm.DB, error) {
 		if err != nil {
 			return nil, err
 		}
-		compare := map[string]string{"DESC": "<", "ASC": ">"}[order]
-		q = q.Where("(created_at "+compare+" ? OR (created_at = ? AND id "+compare+" ?))", at, at, id)
+		compare := map[string]string{"DESC": "<", "ASC": ">"}[s.direction]
+		q = q.Where("("+s.column+" "+compare+" ? OR ("+s.column+" = ? AND id "+compare+" ?))", at, at, id)
 	}
 	return q, nil
 }
 
-func cursorOf(r models.ApprovalRequest) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(r.CreatedAt.String() + "|" + r.ID))
+func cursorAt(at models.Time, id string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(at.String() + "|" + id))
 }
 
 func readCursor(cursor string) (at models.Time, id string, err error) {
@@ -213,41 +234,260 @@ func itemsOf(tx *models.Tx, rows []models.ApprovalRequest) ([]ListItem, error) {
 // heavyColumns may hold megabytes and are for the page of one request.
 var heavyColumns = []string{"arguments", "evidence", "body", "explanation"}
 
-// maxWaiting bounds what WaitingFor looks through; requests nearest to their expiry come first.
-const maxWaiting = 1000
+// Bounds of a walk over what waits. A batch is read with a fixed number of queries.
+const (
+	waitingBatch = 100
+	// maxWalk is how many requests one call looks at. Most are kept away by the query; only what needs the
+	// rule's copy, a delegation or a limit to be told apart is looked at in vain.
+	maxWalk = 1000
+)
 
-// WaitingFor lists the requests by may decide now, those that lapse first on top.
-func (s *Service) WaitingFor(ctx context.Context, by models.Principal) ([]ListItem, error) {
+// WaitingFilter narrows what waits for a person. Empty fields do not narrow.
+type WaitingFilter struct {
+	Currency string
+	Supplier string // id
+	Tool     string
+	Asker    string // user id
+	Cursor   string // of the page before
+	Limit    int    // 0 means DefaultLimit
+}
+
+// WaitingFor lists the requests by may decide now, those that lapse first on top. What others delegated
+// to by is among them; what by delegated is not.
+func (s *Service) WaitingFor(ctx context.Context, by models.Principal, cursor string, limit int) (List, error) {
+	return s.WaitingList(ctx, by, WaitingFilter{Cursor: cursor, Limit: limit})
+}
+
+// WaitingList is WaitingFor, narrowed. A page can hold fewer than were asked for and still have a next
+// one: a call looks at so many requests and no more.
+func (s *Service) WaitingList(ctx context.Context, by models.Principal, f WaitingFilter) (List, error) {
 	if err := mayRead(by); err != nil {
-		return nil, err
+		return List{}, err
 	}
-	var items []ListItem
+	if f.Limit == 0 {
+		f.Limit = DefaultLimit
+	}
+	if f.Limit < 1 || f.Limit > MaxLimit {
+		return List{}, models.Invalid(models.Issue{Path: "/limit", Message: fmt.Sprintf("must be 1 to %d", MaxLimit)})
+	}
+	var list List
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
-		members, err := tx.Members(by.UserID)
-		if err != nil || len(members) == 0 {
+		w, ok, err := walkWaiting(tx, f)
+		if err != nil || !ok {
 			return err
 		}
 		var rows []models.ApprovalRequest
-		// Only what a rule, as it was when it routed them, or a lead's choice lets this person near.
-		err = tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND status = ? AND expires_at > ?", by.WorkspaceID, models.RequestPending, tx.Now).
-			Where("named_id = ? OR EXISTS (SELECT 1 FROM rules r WHERE r.id = rule_id AND r.version = rule_version AND (r.role IN ? OR r.people LIKE ?))",
-				by.UserID, append([]models.Role{"-"}, by.Roles...), `%"`+by.UserID+`"%`).
-			Order("expires_at, id").Limit(maxWaiting).Find(&rows).Error
-		if err != nil {
-			return fmt.Errorf("approvals: list pending: %w", err)
+		for n := f.Limit + 1; len(rows) <= f.Limit && !w.done; n = waitingBatch {
+			batch, err := w.next(n)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, batch...)
 		}
-		facts, err := factsOfAll(tx, rows)
-		if err != nil {
+		if len(rows) > f.Limit {
+			rows = rows[:f.Limit]
+			list.NextCursor = lapsesFirst.cursor(rows[len(rows)-1])
+		} else if w.more {
+			list.NextCursor = lapsesFirst.cursor(w.last)
+		}
+		if list.Items, err = itemsOf(tx, rows); err != nil {
 			return err
 		}
-		var mine []models.ApprovalRequest
-		for _, r := range rows {
-			if _, err := mayVote(by, facts[r.ID], members); err == nil {
-				mine = append(mine, r)
+		for i := range list.Items {
+			list.Items[i].OnBehalfOf = w.places[list.Items[i].RequestID]
+		}
+		return nil
+	})
+	return list, err
+}
+
+// CountWaiting counts what WaitingFor lists, up to limit. more says that there is or may be more.
+func (s *Service) CountWaiting(ctx context.Context, by models.Principal, limit int) (n int, more bool, err error) {
+	if err := mayRead(by); err != nil {
+		return 0, false, err
+	}
+	err = s.store.View(ctx, by, func(tx *models.Tx) error {
+		n, more = 0, false
+		w, ok, err := walkWaiting(tx, WaitingFilter{})
+		if err != nil || !ok {
+			return err
+		}
+		for size := limit + 1; n <= limit && !w.done; size = waitingBatch {
+			batch, err := w.next(size)
+			if err != nil {
+				return err
+			}
+			n += len(batch)
+		}
+		more = n > limit || w.more
+		n = min(n, limit)
+		return nil
+	})
+	return n, more, err
+}
+
+// CurrencyTotal is how much of one currency waits.
+type CurrencyTotal struct {
+	Total models.Money
+	Count int
+}
+
+// maxTotalled bounds how many requests WaitingTotals adds up.
+const maxTotalled = 1000
+
+// WaitingTotals adds up what waits for a person per currency, those that lapse first first; more says
+// that there is more than it adds up. Nothing is converted.
+func (s *Service) WaitingTotals(ctx context.Context, by models.Principal, f WaitingFilter) (totals []CurrencyTotal, more bool, err error) {
+	if err := mayRead(by); err != nil {
+		return nil, false, err
+	}
+	f.Cursor = ""
+	err = s.store.View(ctx, by, func(tx *models.Tx) error {
+		totals, more = nil, false
+		w, ok, err := walkWaiting(tx, f)
+		if err != nil || !ok {
+			return err
+		}
+		var amounts []models.Money
+		for len(amounts) < maxTotalled && !w.done {
+			batch, err := w.next(waitingBatch)
+			if err != nil {
+				return err
+			}
+			for _, r := range batch {
+				m, err := models.ParseMoney(r.Amount, r.Currency)
+				if err != nil {
+					return fmt.Errorf("approvals: amount of %s: %w", r.ID, err)
+				}
+				amounts = append(amounts, m)
 			}
 		}
-		items, err = itemsOf(tx, mine)
+		more = !w.done || w.more
+		totals, err = TotalsOf(amounts)
 		return err
 	})
-	return items, err
+	return totals, more, err
+}
+
+// TotalsOf adds amounts up per currency, by its code.
+func TotalsOf(amounts []models.Money) ([]CurrencyTotal, error) {
+	var out []CurrencyTotal
+	for _, m := range amounts {
+		i := slices.IndexFunc(out, func(t CurrencyTotal) bool { return t.Total.Currency() == m.Currency() })
+		if i < 0 {
+			out = append(out, CurrencyTotal{Total: m, Count: 1})
+			continue
+		}
+		sum, err := out[i].Total.Add(m)
+		if err != nil {
+			return nil, fmt.Errorf("approvals: add up %s: %w", m.Currency(), err)
+		}
+		out[i].Total, out[i].Count = sum, out[i].Count+1
+	}
+	slices.SortFunc(out, func(a, b CurrencyTotal) int { return strings.Compare(a.Total.Currency(), b.Total.Currency()) })
+	return out, nil
+}
+
+// waitingWalk goes through the pending requests of a workspace that may be a person's, by what lapses
+// first, and keeps those that are.
+type waitingWalk struct {
+	tx     *models.Tx
+	query  *gorm.DB
+	last   models.ApprovalRequest // last one looked at
+	begun  bool
+	looked int
+	places map[string]string // request id to in whose place, where it is not the person's own
+	// done says that next has nothing more to give: all was seen, or the walk went as far as it may; more
+	// tells the second from the first.
+	done, more bool
+}
+
+// walkWaiting starts a walk; ok is false for somebody who is no active member.
+func walkWaiting(tx *models.Tx, f WaitingFilter) (w *waitingWalk, ok bool, err error) {
+	w = &waitingWalk{tx: tx, places: map[string]string{}}
+	// Whose places the person may fill now: their own, and those delegated to them.
+	places := []string{tx.By.UserID}
+	var from []string
+	err = tx.DB.Model(&models.Delegation{}).Where("workspace_id = ? AND to_id = ? AND starts_at <= ? AND ends_at > ? AND ended_at IS NULL",
+		tx.By.WorkspaceID, tx.By.UserID, tx.Now, tx.Now).Pluck("from_id", &from).Error
+	if err != nil {
+		return nil, false, fmt.Errorf("approvals: read delegations: %w", err)
+	}
+	places = append(places, from...)
+	members, err := tx.Members(places...)
+	if err != nil {
+		return nil, false, fmt.Errorf("approvals: read members: %w", err)
+	}
+	if !slices.ContainsFunc(members, func(m models.Member) bool { return m.User.ID == tx.By.UserID }) {
+		return nil, false, nil
+	}
+	roles := []models.Role{"-"} // no rule names it, so that the list is never empty
+	for _, m := range members {
+		roles = append(roles, m.Roles...)
+	}
+	named := tx.DB.Session(&gorm.Session{NewDB: true}).Where("approval_requests.named_id IN ?", places).Or("r.role IN ?", roles).Or("r.then_role IN ?", roles)
+	for _, id := range places {
+		named = named.Or("r.people LIKE ?", `%"`+id+`"%`).Or("r.then_people LIKE ?", `%"`+id+`"%`)
+	}
+	// The query keeps away what the person can never decide: what no rule, as it was when it routed, and no
+	// lead's choice lets them near, what they asked for or voted on, what they routed themselves.
+	rule := tx.DB.Session(&gorm.Session{NewDB: true}).Table("rules r").Select("1").
+		Where("r.id = approval_requests.rule_id AND r.version = approval_requests.rule_version AND (r.author_id IS NULL OR r.author_id <> ?)", tx.By.UserID).Where(named)
+	q := tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND status = ? AND expires_at > ?", tx.By.WorkspaceID, models.RequestPending, tx.Now).
+		Where("EXISTS (?)", rule).
+		Where("(named_by_id IS NULL OR named_by_id <> ?)", tx.By.UserID).
+		Where("NOT EXISTS (SELECT 1 FROM askers k WHERE k.request_id = approval_requests.id AND k.user_id = ?)", tx.By.UserID).
+		Where("NOT EXISTS (SELECT 1 FROM votes v WHERE v.request_id = approval_requests.id AND v.user_id = ?)", tx.By.UserID)
+	for column, value := range map[string]string{"currency": f.Currency, "supplier_id": f.Supplier, "tool": f.Tool, "asker_id": f.Asker} {
+		if value != "" {
+			q = q.Where(column+" = ?", value)
+		}
+	}
+	if f.Cursor != "" {
+		at, id, err := readCursor(f.Cursor)
+		if err != nil {
+			return nil, false, err
+		}
+		w.last, w.begun = models.ApprovalRequest{ID: id, ExpiresAt: at}, true
+	}
+	w.query = q
+	return w, true, nil
+}
+
+// next reads a batch of n and answers those the person may decide now, which may be none.
+func (w *waitingWalk) next(n int) ([]models.ApprovalRequest, error) {
+	q := w.query.Session(&gorm.Session{})
+	if w.begun {
+		q = q.Where("(expires_at > ? OR (expires_at = ? AND id > ?))", w.last.ExpiresAt, w.last.ExpiresAt, w.last.ID)
+	}
+	var rows []models.ApprovalRequest
+	if err := q.Order("expires_at, id").Limit(n).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("approvals: list pending: %w", err)
+	}
+	if len(rows) < n {
+		w.done = true
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	w.last, w.begun, w.looked = rows[len(rows)-1], true, w.looked+len(rows)
+	if w.looked >= maxWalk && !w.done {
+		w.done, w.more = true, true
+	}
+	facts, members, err := countAll(w.tx, rows)
+	if err != nil {
+		return nil, err
+	}
+	var mine []models.ApprovalRequest
+	for _, r := range rows {
+		with, err := mayVote(w.tx.By, facts[r.ID], members)
+		if err != nil {
+			continue // not theirs to decide now
+		}
+		mine = append(mine, r)
+		if with.by != nil {
+			w.places[r.ID] = with.owner.User.Name
+		}
+	}
+	return mine, nil
 }

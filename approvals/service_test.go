@@ -472,6 +472,7 @@ func TestTooFewPeopleLeftUnroutesAPendingRequest(t *testing.T) {
 		v := d.request("robot", ask(t, "1.00"))
 		d.yes("fumiko", v.RequestID)
 		d.deactivate("frank")
+		d.peopleChanged("frank")
 		got, err := d.svc.Get(t.Context(), d.mcp("robot"), v.RequestID)
 		if err != nil || got.Status != models.RequestUnrouted {
 			t.Fatalf("%+v, %v", got, err)
@@ -624,8 +625,8 @@ func TestARequestExpiresAfterFiveBusinessDays(t *testing.T) {
 			if err != nil || len(list.Items) != 1 {
 				t.Fatalf("%s: %+v, %v", when, list, err)
 			}
-			waiting, err := d.svc.WaitingFor(t.Context(), d.web("fumiko"))
-			if err != nil || len(waiting) != 0 {
+			waiting, err := d.svc.WaitingFor(t.Context(), d.web("fumiko"), "", 10)
+			if err != nil || len(waiting.Items) != 0 {
 				t.Fatalf("%s: %+v, %v", when, waiting, err)
 			}
 		}
@@ -705,11 +706,11 @@ func TestWhoReadsWhat(t *testing.T) {
 		if err != nil || len(list.Items) != 0 {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		waiting, err := d.svc.WaitingFor(t.Context(), d.web("frank"))
-		if err != nil || len(waiting) != 1 {
+		waiting, err := d.svc.WaitingFor(t.Context(), d.web("frank"), "", 10)
+		if err != nil || len(waiting.Items) != 1 {
 			t.Fatalf("%+v, %v", waiting, err)
 		}
-		if waiting, err = d.svc.WaitingFor(t.Context(), d.web("lars")); err != nil || len(waiting) != 0 {
+		if waiting, err = d.svc.WaitingFor(t.Context(), d.web("lars"), "", 10); err != nil || len(waiting.Items) != 0 {
 			t.Fatalf("%+v, %v", waiting, err)
 		}
 	})

@@ -22,6 +22,9 @@ type ApprovalRow struct {
 	Expires       ui.Moment // zero once decided
 	Votes         string    // "1 of 2"
 	Result        string    // what came of it: "posted as 5100001234"
+	OnBehalf      string    // in whose place the reader decides: "Ines Hoffmann"
+	Pick          bool      // it can be ticked, to be approved with others
+	Picked        bool
 }
 
 // ApprovalsPage is the list of approval requests.
@@ -29,10 +32,110 @@ type ApprovalsPage struct {
 	Page    Page
 	Lead    string
 	Tabs    []ui.Tab // waiting for me, others, decided
+	Notices []ui.Notice
+	Filter  *FilterForm
+	Totals  *Totals
+	Pick    *PickForm // nil where nothing can be ticked
 	Caption string
 	Rows    []ApprovalRow
 	Empty   ui.Empty
 	Pager   ui.Pager
+}
+
+// FilterForm narrows a list; it is sent with GET.
+type FilterForm struct {
+	URL      templ.SafeURL
+	Hidden   []ui.Hidden
+	Fields   []ui.Field
+	Active   string // what the list is narrowed to, in words; "" when it is whole
+	ClearURL templ.SafeURL
+}
+
+// Totals say how much of each currency is listed.
+type Totals struct {
+	Of      string // "What waits for you"
+	Items   []Total
+	Note    string // what is not in it
+	MoreURL templ.SafeURL
+	More    string
+}
+
+// Total is a sum in one currency.
+type Total struct {
+	Amount, Currency string
+	Count            string // "3 requests"
+}
+
+// PickForm posts the requests ticked in the list, each as request.
+type PickForm struct {
+	URL     templ.SafeURL
+	CSRF    string
+	AllURL  templ.SafeURL
+	NoneURL templ.SafeURL
+	All     bool // all on the page are ticked
+}
+
+// picking says whether rows can be ticked.
+func picking(rows []ApprovalRow) bool { return len(rows) > 0 && rows[0].Pick }
+
+// BulkPage is the preview of approving several requests.
+type BulkPage struct {
+	Page    Page
+	BackURL templ.SafeURL
+	Lead    string
+	Totals  *Totals
+	Items   []BulkItem
+	Form    *BulkForm // nil when none can be approved
+	Problem string    // why nothing can be previewed
+}
+
+// BulkForm posts the requests that can be approved, each as item with its version, and reason.
+type BulkForm struct {
+	Form
+	Reason      ui.Field
+	Approve     string // "Approve 5 requests"
+	PreviewURL  templ.SafeURL
+	LeaveMarked string // "Leave out the 2 to look at"; "" when there are none, or nothing else
+}
+
+// BulkItem is one request of the preview.
+type BulkItem struct {
+	ID               string
+	URL              templ.SafeURL
+	Key              string // what the form posts for it; "" when it cannot be approved here
+	Summary          ui.Foreign
+	Sentence         ui.Foreign
+	Amount, Currency string
+	Supplier         ui.Foreign
+	Invoice          ui.Foreign
+	OnBehalf         string
+	Expires          ui.Moment
+	After            string // "1 more person has to say yes after you"
+	Why              ui.Foreign
+	OwnPage          bool
+	Look             []ui.Foreign
+	Mark             bool // it is one to look at
+}
+
+// BulkResultPage says what came of approving several requests.
+type BulkResultPage struct {
+	Page    Page
+	BackURL templ.SafeURL
+	Lead    string
+	Totals  *Totals
+	Items   []BulkAnswer
+}
+
+// BulkAnswer is what came of one request.
+type BulkAnswer struct {
+	ID               string
+	URL              templ.SafeURL
+	Result           ui.Badge
+	Summary          ui.Foreign
+	Amount, Currency string
+	Supplier         ui.Foreign
+	Invoice          ui.Foreign
+	Why              ui.Foreign
 }
 
 // ApprovalPage is one request: the exact call, who may decide, and what became
@@ -63,6 +166,17 @@ type ApprovalPage struct {
 	Run         ui.Foreign
 	Evidence    []Evidence
 	Rule        Rule
+	Deadline    *Deadline // nil once it is decided
+	Supplier    ui.Foreign
+	Number      ui.Foreign
+	Match       *Match
+	Before      *EarlierRequest
+	Duplicates  *Duplicates // nil without any
+	Needed      string      // what is still missing, in words
+	MyLimit     string
+	Steps       []Step // of a rule that asks one person after the other
+	Questions   []AskedQuestion
+	Ask         *AskForm
 	Eligible    []Eligible
 	Votes       []Vote
 	VotesText   string // "1 of 2 needed votes"
@@ -104,11 +218,91 @@ type Eligible struct {
 	May  bool
 	Why  string // why not, in words
 	You  bool
+	// OnBehalf is the person whose place it is, "" when it is their own; Limit and Until belong to the place.
+	OnBehalf string
+	Limit    string
+	Until    string // "until 12 Oct 2026"
+}
+
+// Step is one of two that follow one another.
+type Step struct {
+	Title  string // "First: finance lead"
+	State  ui.Badge
+	People []Eligible
+}
+
+// Deadline says how long a request can be decided.
+type Deadline struct {
+	Text   string // "4 days are left"
+	Moment string // "Monday 12 October 2026 at 11:00, Europe/Berlin"
+	Soon   bool   // less than a business day is left
+}
+
+// Match is order, receipt and invoice beside each other.
+type Match struct {
+	Currency string
+	Lines    []MatchLine
+	Expected string
+	Invoiced string
+	Differs  string
+	Percent  string
+	Over     bool
+	Verdict  []ui.Foreign
+}
+
+// MatchLine is one line of a Match; what was not sent is "".
+type MatchLine struct {
+	Line, Text                  ui.Foreign
+	Ordered, Received, Invoiced ui.Foreign
+	OrderPrice, InvoicePrice    ui.Foreign
+	Expected, Amount            string
+	Differs, Percent            string
+	Over                        bool
+	Marks                       []ui.Foreign
+}
+
+// EarlierRequest is the request before for the same tool and invoice.
+type EarlierRequest struct {
+	URL      templ.SafeURL
+	Asked    ui.Moment
+	Came     string // "Fiona rejected it 2 days ago"
+	Reason   ui.Foreign
+	SentBack []ui.Entry // the correction it was sent back with
+	Same     string     // set when the call is the very same
+	Changes  []ChangedValue
+	Evidence string // "1 piece of evidence then, 2 now"
+}
+
+// ChangedValue is one value that differs; Name is in the call's own words for an argument.
+type ChangedValue struct {
+	Name      string
+	Argument  ui.Foreign
+	Then, Now ui.Foreign
+	WasThere  bool
+	IsThere   bool
+}
+
+// AskedQuestion is what a person asked the agent about a request.
+type AskedQuestion struct {
+	By         string
+	At         ui.Moment
+	Text       ui.Foreign
+	Answer     ui.Foreign
+	AnsweredBy ui.Foreign
+	AnsweredAt ui.Moment
+	URL        templ.SafeURL
+}
+
+// AskForm posts question and version.
+type AskForm struct {
+	Form
+	Question ui.Field
 }
 
 // Vote is one person's decision.
 type Vote struct {
-	Who     string
+	Who     string // "Jonas Weber on behalf of Ines Hoffmann"
+	Limit   string // the limit it was given under
 	Role    string
 	Badge   ui.Badge
 	At      ui.Moment

@@ -16,6 +16,7 @@ import (
 const (
 	formVote     = "vote"
 	formSendBack = "send_back"
+	formAsk      = "ask"
 )
 
 // voteForm is what a form of the request's page that was refused brings back to the page.
@@ -52,7 +53,154 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 	if err != nil {
 		return err
 	}
-	return render(v.c, status, views.Approval(v.approvalPage(around, page, invoice, r, form)))
+	out := v.approvalPage(around, page, invoice, r, form)
+	if err := v.beside(&out, page); err != nil {
+		return err
+	}
+	return render(v.c, status, views.Approval(out))
+}
+
+// beside adds what the desk knows besides the request itself: until when it can be decided, what changed
+// since an earlier one, and which other invoices it may be again.
+func (v *visit) beside(out *views.ApprovalPage, page approvals.RequestPage) error {
+	out.Match = matchView(approvals.MatchOf(page.Evidence, page.Invoice))
+	before, err := v.p.approvals.EarlierRequestOf(v.ctx, v.by, page.Request.ID)
+	if err != nil {
+		return err
+	}
+	out.Before = v.earlierRequest(before)
+	if out.Duplicates, err = v.duplicateCandidates(models.Invoice{ID: page.Request.InvoiceID}); err != nil {
+		return err
+	}
+	if page.Status == models.RequestPending || page.Status == models.RequestUnrouted {
+		var calendar models.Calendar
+		err := v.p.store.View(v.ctx, v.by, func(tx *models.Tx) error {
+			var err error
+			calendar, err = tx.Calendar()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		out.Deadline = v.deadline(page.Request.ExpiresAt, calendar)
+	}
+	return nil
+}
+
+// deadline says how long a request can be decided, and whether that is less than a business day.
+func (v *visit) deadline(expires models.Time, calendar models.Calendar) *views.Deadline {
+	left := span(expires.Sub(v.now))
+	d := &views.Deadline{Text: left + " are left", Moment: expires.In(v.zone).Format("Monday 2 January 2006 at 15:04") + ", " + v.zone.String(),
+		Soon: !calendar.AddBusinessDays(models.At(v.now), 1).Before(expires.Time)}
+	if strings.HasPrefix(left, "1 ") {
+		d.Text = left + " is left"
+	}
+	if d.Soon {
+		d.Text = "Less than a business day is left: " + left
+	}
+	return d
+}
+
+// matchView puts order, receipt and invoice into the words of a page.
+func matchView(m *approvals.ThreeWay) *views.Match {
+	if m == nil {
+		return nil
+	}
+	amount := func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return figures(text, m.Currency)
+	}
+	marks := func(texts []string) []ui.Foreign {
+		var out []ui.Foreign
+		for _, t := range texts {
+			out = append(out, ui.Foreign(t))
+		}
+		return out
+	}
+	out := &views.Match{Currency: m.Currency, Expected: amount(m.Expected), Invoiced: amount(m.Invoiced), Differs: signed(m.Difference, amount), Percent: signed(m.Percent, ui.Figures), Over: m.Over}
+	for _, text := range m.Marks {
+		out.Verdict = append(out.Verdict, ui.Foreign(text+"."))
+	}
+	for _, l := range m.Lines {
+		out.Lines = append(out.Lines, views.MatchLine{Line: ui.Foreign(l.Line), Text: ui.Foreign(l.Text), Ordered: ui.Foreign(l.Ordered), Received: ui.Foreign(l.Received),
+			Invoiced: ui.Foreign(l.Invoiced), OrderPrice: ui.Foreign(l.OrderPrice), InvoicePrice: ui.Foreign(l.InvoicePrice), Expected: amount(l.Expected), Amount: amount(l.Amount),
+			Differs: signed(l.Difference, amount), Percent: signed(l.Percent, ui.Figures), Over: l.Over, Marks: marks(l.Marks)})
+	}
+	return out
+}
+
+// signed shows a difference with its sign, also when it is more.
+func signed(text string, show func(string) string) string {
+	if text == "" || strings.HasPrefix(text, "-") || strings.Trim(text, "0.") == "" {
+		return show(text)
+	}
+	return "+" + show(text)
+}
+
+// earlierRequest says what the request before for the same write and invoice was, and what differs.
+func (v *visit) earlierRequest(e *approvals.EarlierRequest) *views.EarlierRequest {
+	if e == nil {
+		return nil
+	}
+	out := &views.EarlierRequest{URL: requestURL(e.RequestID), Asked: v.at(e.AskedAt), Reason: ui.Foreign(e.Reason), Evidence: evidenceChange(e.EvidenceThen, e.EvidenceNow)}
+	who := orSome(list(e.DecidedBy), "Somebody")
+	switch e.Status {
+	case models.RequestApproved:
+		out.Came = fmt.Sprintf("%s approved it %s; %s.", who, v.ago(e.DecidedAt), whatCame(e))
+	case models.RequestRejected:
+		verb := "rejected it"
+		if e.SentBack {
+			verb = "sent it back"
+		}
+		out.Came = fmt.Sprintf("%s %s %s.", who, verb, v.ago(e.DecidedAt))
+	case models.RequestExpired:
+		out.Came = "It expired " + v.ago(e.ExpiredAt) + "; nobody decided it in time."
+	case models.RequestWithdrawn:
+		out.Came = "It was withdrawn " + v.ago(e.DecidedAt) + "."
+	case models.RequestUnrouted:
+		out.Came = "It still waits for an approver to be found."
+	default:
+		out.Came = "It is still open."
+	}
+	names := make([]string, 0, len(e.Correction))
+	for name := range e.Correction {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out.SentBack = append(out.SentBack, ui.Pair(name, fmt.Sprint(e.Correction[name])))
+	}
+	if e.SameCall {
+		out.Same = "It is the very same call as then."
+	}
+	for _, c := range e.Changes {
+		change := views.ChangedValue{Then: ui.Foreign(c.Then), Now: ui.Foreign(c.Now), WasThere: c.WasThere, IsThere: c.IsThere}
+		switch {
+		case c.Argument:
+			change.Argument = ui.Foreign(c.Name)
+		case c.Name == "Posting date":
+			change.Name, change.Then, change.Now = c.Name, ui.Foreign(dateText(c.Then)), ui.Foreign(dateText(c.Now))
+		default:
+			change.Name = c.Name
+		}
+		out.Changes = append(out.Changes, change)
+	}
+	return out
+}
+
+// whatCame is what came of an approval, within a sentence.
+func whatCame(e *approvals.EarlierRequest) string {
+	came := result(approvals.ListItem{Report: e.Report, Document: e.Document, Approval: e.Approval})
+	return orSome(came, "nothing is known of it since")
+}
+
+func evidenceChange(then, now int) string {
+	if then == now {
+		return plural(now, "piece of evidence came", "pieces of evidence came") + " with it, as many as then."
+	}
+	return fmt.Sprintf("%s then, %d now.", plural(then, "piece of evidence", "pieces of evidence"), now)
 }
 
 func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invoice views.Invoice, r reader, form voteForm) views.ApprovalPage {
@@ -78,12 +226,9 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	for _, b := range page.Binding {
 		out.Binding = append(out.Binding, views.BoundValue{Name: b.Name, Value: ui.Foreign(b.Value), Pointer: ui.Foreign(b.Pointer)})
 	}
-	for _, d := range page.Deciders {
-		if page.Status != models.RequestPending && page.Status != models.RequestUnrouted {
-			break // it is decided: nobody may decide it any more
-		}
-		out.Eligible = append(out.Eligible, views.Eligible{Name: d.Name, Role: lower(d.Role.Title()), May: d.May, Why: d.Why, You: d.You})
-	}
+	out.Supplier, out.Number = supplierOf(invoice, q.SupplierID), ui.Foreign(orSome(string(invoice.Number), q.InvoiceID))
+	v.deciders(&out, page)
+	out.Questions, out.Ask = v.askedQuestions(page.Questions), v.askForm(page, form)
 	if page.Tally.Required > 0 {
 		out.VotesText = votesText(page.Tally.Yes, page.Tally.Required)
 	}
@@ -102,6 +247,98 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	}
 	out.Conflict, out.Changes = v.voteTooLate(page, form)
 	return out
+}
+
+// supplierOf names the supplier with its id, as the invoice has them.
+func supplierOf(i views.Invoice, id string) ui.Foreign {
+	id = orSome(string(i.SupplierID), id)
+	switch {
+	case i.SupplierName == "":
+		return ui.Foreign(id)
+	case id == "":
+		return i.SupplierName
+	}
+	return i.SupplierName + ui.Foreign(" ("+id+")")
+}
+
+// deciders says who may decide an open request, in order where one comes after the other, and how far
+// the reader's own authority goes. Of a request that is decided nobody may.
+func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
+	if page.Status != models.RequestPending && page.Status != models.RequestUnrouted {
+		return
+	}
+	eligible := func(d approvals.Decider) views.Eligible {
+		e := views.Eligible{Name: d.Name, Role: lower(d.Role.Title()), May: d.May, Why: d.Why, You: d.You, OnBehalf: d.OnBehalfOf, Limit: d.Limit}
+		if !d.Until.IsZero() && d.OnBehalfOf != "" {
+			e.Until = "until " + v.clock(d.Until)
+		}
+		return e
+	}
+	out.Needed = page.Needed
+	if page.Status == models.RequestPending {
+		out.MyLimit = "You hold no limit of your own for this."
+		if page.MyLimit != "" {
+			out.MyLimit = "Your own limit here: up to " + page.MyLimit + "."
+		}
+	}
+	c := page.Routing.Authority()
+	if c == nil || !c.Sequence() {
+		for _, d := range page.Deciders {
+			out.Eligible = append(out.Eligible, eligible(d))
+		}
+		return
+	}
+	steps := []views.Step{{Title: "First: " + placeWords(c.Role), State: stepState(page, 1)}, {Title: "Then: " + placeWords(c.ThenRole), State: stepState(page, 2)}}
+	for _, d := range page.Deciders {
+		i := 0
+		if d.Step == 2 {
+			i = 1
+		}
+		steps[i].People = append(steps[i].People, eligible(d))
+	}
+	out.Steps = steps
+}
+
+// placeWords is whose place a step is.
+func placeWords(r models.Role) string {
+	if r == "" {
+		return "one of the people named"
+	}
+	return lower(r.Title())
+}
+
+// stepState says where one of two steps stands.
+func stepState(page approvals.RequestPage, step int) ui.Badge {
+	switch {
+	case page.NextStep == step:
+		return ui.Badge{Text: "now", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	case page.NextStep > step || page.NextStep == 0:
+		return ui.Badge{Text: "said yes", Tone: ui.ToneGood, Sign: ui.SignYes}
+	}
+	return ui.Badge{Text: "not yet", Tone: ui.ToneNeutral, Sign: ui.SignPaused}
+}
+
+// askedQuestions are what people asked the agent about a request, and what it answered.
+func (v *visit) askedQuestions(asked []approvals.Question) []views.AskedQuestion {
+	var out []views.AskedQuestion
+	for _, q := range asked {
+		out = append(out, views.AskedQuestion{By: q.By, At: v.at(q.At), Text: ui.Foreign(q.Text), Answer: ui.Foreign(q.Answer), AnsweredBy: ui.Foreign(q.AnsweredBy),
+			AnsweredAt: v.at(q.AnsweredAt), URL: caseURL(q.CaseID)})
+	}
+	return out
+}
+
+// askForm lets the reader ask the agent about an open request; nil for who may not.
+func (v *visit) askForm(page approvals.RequestPage, form voteForm) *views.AskForm {
+	if !page.CanAsk {
+		return nil
+	}
+	refused := form.refused.of(formAsk)
+	f := &views.AskForm{Form: v.form(requestURL(page.Request.ID) + "/ask"), Question: refused.field(ui.Field{Name: "question", Label: "Question", Kind: ui.FieldArea, Required: true,
+		Hint: "The agent reads it and answers here. The request stays open meanwhile, and can be decided."})}
+	f.Version = strconv.FormatInt(page.Request.Version, 10)
+	f.Heading, f.Errors = refused.heading, refused.summary(f.Question)
+	return f
 }
 
 func votesText(yes, required int) string { return fmt.Sprintf("%d of %d", yes, required) }
@@ -174,9 +411,14 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	if c.Role == "" {
 		who = "the people named"
 	}
+	if c.Sequence() {
+		who = placeWords(c.Role) + ", then " + placeWords(c.ThenRole)
+	}
 	out := views.Rule{Name: ruleName(c.ID, c.Version), Text: page.RuleText, Valid: "An approval is good for " + span(c.Valid()) + " and one call.",
 		Written: fmt.Sprintf("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
 	switch required := page.Routing.Required(); {
+	case c.Sequence():
+		out.Need = "Two people one after the other: first a yes of " + who
 	case page.Named != "" && required == 1:
 		out.Need = "One yes of " + page.Named
 	case required == 1:
@@ -197,9 +439,17 @@ func (v *visit) votes(votes []models.Vote) []views.Vote {
 		if vote.Decision == models.VoteReject {
 			b = ui.Badge{Text: "No", Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
-		out = append(out, views.Vote{Who: vote.UserName, Role: lower(models.Role(vote.Role).Title()), Badge: b, At: v.at(vote.At), Channel: channelWords(vote.Channel), Reason: ui.Foreign(vote.Reason)})
+		out = append(out, views.Vote{Who: voter(vote), Role: lower(models.Role(vote.Role).Title()), Badge: b, At: v.at(vote.At), Channel: channelWords(vote.Channel), Reason: ui.Foreign(vote.Reason)})
 	}
 	return out
+}
+
+// voter names who voted, and in whose place.
+func voter(v models.Vote) string {
+	if v.OnBehalfOfName != "" {
+		return v.UserName + " on behalf of " + v.OnBehalfOfName
+	}
+	return v.UserName
 }
 
 // whyNot says why this person cannot decide; for a request that is over, how it ended.
@@ -213,7 +463,7 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 		var names []string
 		for _, vote := range page.Votes {
 			if (vote.Decision == models.VoteReject) == (page.Status == models.RequestRejected) {
-				names = append(names, vote.UserName)
+				names = append(names, voter(vote))
 			}
 		}
 		return fmt.Sprintf("%s %s this %s.", orSome(list(names), "Somebody"), page.Status, v.ago(q.DecidedAt))
@@ -383,7 +633,7 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 	q := page.Request
 	refused := form.refused.of(formVote)
 	typed := form.typed
-	if form.refused.form == formSendBack {
+	if form.refused.form == formSendBack || form.refused.form == formAsk {
 		typed = nil
 	}
 	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: "Approve " + money(q.Amount, q.Currency),

@@ -1,7 +1,11 @@
 package pages
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -18,6 +22,34 @@ const (
 	tabDecided = "decided"
 )
 
+// mostCounted is up to where the navigation counts what waits.
+const mostCounted = 99
+
+// waitingCount is how much waits for a person, counted up to mostCounted.
+type waitingCount struct {
+	n    int
+	more bool
+}
+
+// text is the count, "" for none.
+func (w waitingCount) text() string {
+	switch {
+	case w.more:
+		return strconv.Itoa(w.n) + "+"
+	case w.n == 0:
+		return ""
+	}
+	return strconv.Itoa(w.n)
+}
+
+// counted is a title with the count a person looks for in a row of tabs.
+func (w waitingCount) counted(title string) string {
+	return title + " (" + orSome(w.text(), "0") + ")"
+}
+
+// approvalFilters are the fields that narrow a list of requests, as they stand in its address.
+var approvalFilters = []string{"currency", "supplier", "tool", "asked_by"}
+
 // listApprovals is GET /approvals: what waits for this person, for anybody, or is decided.
 func (v *visit) listApprovals() error {
 	beside, err := v.figures()
@@ -28,56 +60,198 @@ func (v *visit) listApprovals() error {
 	tab := v.c.Query("tab")
 	if tab != tabOpen && tab != tabDecided && tab != tabMine {
 		tab = tabMine
-		if len(waiting) == 0 && v.by.Has(models.RoleAuditor, models.RoleAdmin) {
+		if waiting.n == 0 && v.by.Has(models.RoleAuditor, models.RoleAdmin) {
 			tab = tabOpen
 		}
 	}
-	list := approvals.List{Items: waiting[:min(len(waiting), approvals.MaxLimit)]} // those that lapse first
-	cursor := v.c.Query("cursor")
+	narrow := map[string]string{}
+	query := []string{"tab", tab}
+	for _, name := range approvalFilters {
+		if value := strings.TrimSpace(v.c.Query(name)); value != "" {
+			narrow[name] = strings.Clone(value)
+			query = append(query, name, narrow[name])
+		}
+	}
+	narrow["currency"] = strings.ToUpper(narrow["currency"])
+	cursor := strings.Clone(v.c.Query("cursor"))
+	f := approvals.Filter{Currency: narrow["currency"], Supplier: narrow["supplier"], Tool: narrow["tool"], Asker: narrow["asked_by"], Cursor: cursor}
+	mine := approvals.WaitingFilter{Currency: f.Currency, Supplier: f.Supplier, Tool: f.Tool, Asker: f.Asker, Cursor: cursor}
+	var list approvals.List
 	switch tab {
+	case tabMine:
+		list, err = v.p.approvals.WaitingList(v.ctx, v.by, mine)
 	case tabOpen:
-		list, err = v.p.approvals.List(v.ctx, v.by, approvals.Filter{Status: []models.RequestStatus{models.RequestPending, models.RequestUnrouted}, Sort: "created_at", Cursor: cursor})
+		f.Status, f.Sort = []models.RequestStatus{models.RequestPending, models.RequestUnrouted}, "expires_at"
+		list, err = v.p.approvals.List(v.ctx, v.by, f)
 	case tabDecided:
-		list, err = v.p.approvals.List(v.ctx, v.by, approvals.Filter{Cursor: cursor,
-			Status: []models.RequestStatus{models.RequestApproved, models.RequestRejected, models.RequestExpired, models.RequestWithdrawn}})
+		f.Status = []models.RequestStatus{models.RequestApproved, models.RequestRejected, models.RequestExpired, models.RequestWithdrawn}
+		list, err = v.p.approvals.List(v.ctx, v.by, f)
 	}
 	if err != nil {
 		return err
 	}
-	page, err := v.page(counted("Approvals", len(waiting)), v.link("/approvals", "tab", v.c.Query("tab"), "cursor", cursor), "approvals")
+	self := v.link("/approvals", append(slices.Clone(query), "cursor", cursor, "select", v.c.Query("select"), "totals", v.c.Query("totals"))...)
+	page, err := v.page(waiting.counted("Approvals"), self, "approvals")
 	if err != nil {
 		return err
 	}
-	out := views.ApprovalsPage{Page: page, Lead: waitingWords(len(waiting)), Rows: v.approvalRows(list.Items),
+	out := views.ApprovalsPage{Page: page, Lead: waitingWords(waiting), Rows: v.approvalRows(list.Items),
 		Tabs: []ui.Tab{
-			{Label: "Waiting for me", Count: count(len(waiting)), URL: v.link("/approvals", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
+			{Label: "Waiting for me", Count: orSome(waiting.text(), "0"), URL: v.link("/approvals", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
 			{Label: "All open", URL: v.link("/approvals", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
 			{Label: "Decided", URL: v.link("/approvals", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
 		}}
+	if out.Filter, err = v.approvalFilter(tab, narrow); err != nil {
+		return err
+	}
+	out.Empty = v.noApprovals(tab, out.Filter.Active != "")
 	switch tab {
 	case tabMine:
 		out.Caption = "waiting for me"
-		out.Empty = ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
-			LinkText: "See what waits for others", URL: v.link("/approvals", "tab", tabOpen), TestID: "empty"}
+		v.pickable(&out, append(slices.Clone(query), "cursor", cursor))
+		if out.Totals, err = v.waitingTotals(mine, list, query); err != nil {
+			return err
+		}
+		if len(list.Items) == 0 && list.NextCursor != "" {
+			out.Empty = ui.Empty{Heading: "None of the first ones is yours to decide", Text: "There are too many to look through at once. The next page goes on where this one ends.", TestID: "empty"}
+		}
 	case tabOpen:
 		out.Caption = "all open"
-		out.Empty = ui.Empty{Heading: "No request is open", Text: "Agents ask here before they write.", LinkText: "See what was decided", URL: v.link("/approvals", "tab", tabDecided), TestID: "empty"}
 	default:
 		out.Caption = "decided"
-		out.Empty = ui.Empty{Heading: "Nothing was decided yet", TestID: "empty"}
 	}
-	out.Pager = v.pager("/approvals", len(out.Rows), cursor, list.NextCursor, "tab", tab)
+	out.Pager = v.pager("/approvals", len(out.Rows), cursor, list.NextCursor, query...)
 	return render(v.c, http.StatusOK, views.Approvals(out))
 }
 
-func waitingWords(n int) string {
-	switch n {
-	case 0:
+func (v *visit) noApprovals(tab string, narrowed bool) ui.Empty {
+	switch {
+	case narrowed:
+		return ui.Empty{Heading: "Nothing here is like that", Text: "Other requests may be here all the same.", LinkText: "Show all", URL: v.link("/approvals", "tab", tab), TestID: "empty"}
+	case tab == tabMine:
+		return ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
+			LinkText: "See what waits for others", URL: v.link("/approvals", "tab", tabOpen), TestID: "empty"}
+	case tab == tabOpen:
+		return ui.Empty{Heading: "No request is open", Text: "Agents ask here before they write.", LinkText: "See what was decided", URL: v.link("/approvals", "tab", tabDecided), TestID: "empty"}
+	}
+	return ui.Empty{Heading: "Nothing was decided yet", TestID: "empty"}
+}
+
+// approvalFilter is the form that narrows a list of requests.
+func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.FilterForm, error) {
+	var askers []ui.Option
+	var words []string
+	if narrow["currency"] != "" {
+		words = append(words, ui.Foreign(narrow["currency"]).Plain())
+	}
+	if narrow["supplier"] != "" {
+		words = append(words, "supplier "+ui.Foreign(narrow["supplier"]).Plain())
+	}
+	if narrow["tool"] != "" {
+		words = append(words, ui.Foreign(narrow["tool"]).Plain())
+	}
+	err := v.p.store.View(v.ctx, v.by, func(tx *models.Tx) error {
+		members, err := tx.Members()
+		if err != nil {
+			return err
+		}
+		askers = []ui.Option{{Value: "", Label: "anybody"}}
+		for _, m := range members {
+			if m.Has(models.RoleAgent) {
+				askers = append(askers, ui.Option{Value: m.User.ID, Label: m.User.Name, Selected: m.User.ID == narrow["asked_by"]})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if narrow["asked_by"] != "" {
+		name := "somebody else"
+		for _, o := range askers {
+			if o.Selected {
+				name = o.Label
+			}
+		}
+		words = append(words, "asked by "+name)
+	}
+	f := &views.FilterForm{URL: "/approvals", Active: list(words), ClearURL: v.link("/approvals", "tab", tab), Hidden: []ui.Hidden{{Name: "tab", Value: tab}},
+		Fields: []ui.Field{
+			{Name: "currency", Label: "Currency", Value: narrow["currency"], Placeholder: "EUR"},
+			{Name: "supplier", Label: "Supplier id", Value: narrow["supplier"]},
+			{Name: "tool", Label: "Tool", Value: narrow["tool"]},
+			{Name: "asked_by", Label: "Asked by", Kind: ui.FieldSelect, Options: askers},
+		}}
+	if v.by.WorkspaceID != v.chosen {
+		f.Hidden = append(f.Hidden, ui.Hidden{Name: "workspace_id", Value: v.by.WorkspaceID})
+	}
+	return f, nil
+}
+
+// pickable lets the rows be ticked, all at once by a link.
+func (v *visit) pickable(out *views.ApprovalsPage, query []string) {
+	if len(out.Rows) == 0 {
+		return
+	}
+	all := v.c.Query("select") == "all"
+	for i := range out.Rows {
+		out.Rows[i].Pick, out.Rows[i].Picked = true, all
+	}
+	out.Pick = &views.PickForm{URL: "/approvals/bulk", CSRF: v.csrf, All: all, AllURL: v.link("/approvals", append(slices.Clone(query), "select", "all")...), NoneURL: v.link("/approvals", query...)}
+}
+
+// waitingTotals are the sums of what waits: of all of it when one page holds it, or when they are asked
+// for, else of what is listed.
+func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, query []string) (*views.Totals, error) {
+	if len(listed.Items) == 0 {
+		return nil, nil
+	}
+	whole := f.Cursor == "" && listed.NextCursor == ""
+	if !whole && v.c.Query("totals") == "all" {
+		sums, more, err := v.p.approvals.WaitingTotals(v.ctx, v.by, f)
+		if err != nil {
+			return nil, err
+		}
+		out := totals("What waits for you", sums)
+		if more {
+			out.Note = "More waits than is added up here; these are the sums of what lapses first."
+		}
+		return out, nil
+	}
+	amounts := make([]models.Money, len(listed.Items))
+	for i, item := range listed.Items {
+		amounts[i] = item.Amount
+	}
+	sums, err := approvals.TotalsOf(amounts)
+	if err != nil {
+		return nil, err
+	}
+	if whole {
+		return totals("What waits for you", sums), nil
+	}
+	out := totals("On this page", sums)
+	out.More, out.MoreURL = "Add up everything that waits", v.link("/approvals", append(slices.Clone(query), "totals", "all")...)
+	return out, nil
+}
+
+func totals(of string, sums []approvals.CurrencyTotal) *views.Totals {
+	out := &views.Totals{Of: of}
+	for _, s := range sums {
+		out.Items = append(out.Items, views.Total{Amount: s.Total.FormatNumber(), Currency: s.Total.Currency(), Count: plural(s.Count, "request", "requests")})
+	}
+	return out
+}
+
+func waitingWords(w waitingCount) string {
+	switch {
+	case w.more:
+		return fmt.Sprintf("More than %d wait for you.", w.n)
+	case w.n == 0:
 		return "Nothing waits for you."
-	case 1:
+	case w.n == 1:
 		return "1 waits for you."
 	}
-	return plural(n, "", "wait for you.")
+	return fmt.Sprintf("%d wait for you.", w.n)
 }
 
 func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
@@ -85,7 +259,7 @@ func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 	for _, i := range items {
 		row := views.ApprovalRow{ID: i.RequestID, URL: requestURL(i.RequestID), Status: requestBadge(i.Status), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
 			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)),
-			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: result(i)}
+			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: result(i), OnBehalf: i.OnBehalfOf}
 		if i.Required > 0 {
 			row.Votes = votesText(i.Yes, i.Required)
 		}

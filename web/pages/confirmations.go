@@ -43,7 +43,7 @@ func (v *visit) listConfirmations() error {
 		return err
 	}
 	out := views.ConfirmationsPage{Page: page, Rows: v.confirmationRows(list.Items),
-		Lead: "Other servers ask a person before they run a call that an agent made. " + waitingWords(len(waiting)),
+		Lead: "Other servers ask a person before they run a call that an agent made. " + waitingWords(waitingCount{n: len(waiting)}),
 		Tabs: []ui.Tab{
 			{Label: "Waiting for me", Count: count(len(waiting)), URL: v.link("/confirmations", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
 			{Label: "All open", URL: v.link("/confirmations", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},

@@ -32,6 +32,10 @@ func (v *visit) home() error {
 		return err
 	}
 	waiting := beside.waiting
+	shown, err := v.p.approvals.WaitingFor(v.ctx, v.by, "", shownHere)
+	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
+		return err
+	}
 	due, err := v.p.queue.ListHolds(v.ctx, v.by, queue.HoldFilter{Due: true})
 	if err != nil {
 		return err
@@ -40,23 +44,23 @@ func (v *visit) home() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page(counted("Your desk", len(work.Claimed)+len(waiting)+len(beside.answers)), v.link("/"), "home")
+	page, err := v.page(waitingCount{len(work.Claimed) + waiting.n + len(beside.answers), waiting.more}.counted("Your desk"), v.link("/"), "home")
 	if err != nil {
 		return err
 	}
-	out := views.HomePage{Page: page, Lead: v.homeLead(work, len(waiting), len(beside.answers)), Mine: v.caseRows(work.Claimed, true),
+	out := views.HomePage{Page: page, Lead: v.homeLead(work, waiting, len(beside.answers)), Mine: v.caseRows(work.Claimed, true),
 		MineEmpty:    v.nothingClaimed(work.Counts),
 		Next:         v.caseRows(work.Next, true),
-		Approvals:    v.approvalRows(waiting[:min(len(waiting), shownHere)]),
+		Approvals:    v.approvalRows(shown.Items),
 		ApprovalsURL: v.link("/approvals"),
 		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
 			LinkText: "All approvals", URL: v.link("/approvals", "tab", tabOpen)},
-		ShowApprovals:     len(waiting) > 0 || v.by.Has(models.RoleFinanceLead),
+		ShowApprovals:     waiting.n > 0 || v.by.Has(models.RoleFinanceLead),
 		ShowConfirmations: len(beside.answers) > 0 || v.by.Has(models.RoleFinanceLead), Confirmations: v.confirmationRows(beside.answers[:min(len(beside.answers), shownHere)]),
 		ConfirmationsURL: v.link("/confirmations"), ConfirmationsEmpty: v.nothingToConfirm(),
 		Holds: v.holdRows(due.Items[:min(len(due.Items), shownHere)]), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
 		HoldsEmpty: ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."},
-		Notices:    append(v.alerts(work.Fraud, waiting), unreported...),
+		Notices:    append(v.alerts(work.Fraud, shown.Items), unreported...),
 	}
 	for _, c := range work.Counts {
 		out.Queues = append(out.Queues, v.queueCount(c))
@@ -64,7 +68,7 @@ func (v *visit) home() error {
 	return render(v.c, http.StatusOK, views.Home(out))
 }
 
-func (v *visit) homeLead(work queue.MyWork, waiting, confirmations int) string {
+func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations int) string {
 	day := v.now.In(v.zone).Format("Monday 2 January 2006")
 	open := int64(0)
 	for _, c := range work.Counts {
@@ -76,8 +80,11 @@ func (v *visit) homeLead(work queue.MyWork, waiting, confirmations int) string {
 	if open > 0 {
 		parts = append(parts, plural(open, "case is open", "cases are open")+" in your queues")
 	}
-	if waiting > 0 {
-		parts = append(parts, plural(waiting, "approval waits", "approvals wait")+" for you")
+	switch {
+	case waiting.more:
+		parts = append(parts, fmt.Sprintf("more than %d approvals wait for you", waiting.n))
+	case waiting.n > 0:
+		parts = append(parts, plural(waiting.n, "approval waits", "approvals wait")+" for you")
 	}
 	if confirmations > 0 {
 		parts = append(parts, plural(confirmations, "confirmation waits", "confirmations wait")+" for you")
@@ -132,7 +139,7 @@ func (v *visit) alerts(fraud []queue.FraudAlert, waiting []approvals.ListItem) [
 		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: fmt.Sprintf("%s suspects fraud, %s", f.By, v.ago(f.At)),
 			Text: ui.Foreign(orSome(f.Supplier, "unnamed supplier") + ": " + f.Reason), LinkText: "See the case", URL: caseURL(f.CaseID), TestID: "fraud-alert"})
 	}
-	for _, w := range waiting[:min(len(waiting), shownHere)] {
+	for _, w := range waiting {
 		if left := w.ExpiresAt.Sub(v.now); left.Hours() < soonHours {
 			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "An approval request " + v.expires(w.ExpiresAt).Text, Text: "Without a decision it lapses and the write is refused.",
 				LinkText: "Decide it", URL: requestURL(w.RequestID), TestID: "expiring"})
@@ -169,7 +176,8 @@ func (v *visit) figures() (*figuresBeside, error) {
 	if beside.queues, err = v.p.queue.Counts(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return nil, err
 	}
-	if beside.waiting, err = v.p.approvals.WaitingFor(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
+	beside.waiting.n, beside.waiting.more, err = v.p.approvals.CountWaiting(v.ctx, v.by, mostCounted)
+	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return nil, err
 	}
 	if beside.answers, err = v.p.confirm.WaitingFor(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {

@@ -87,6 +87,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	post("/cases/:id/take-over", (*visit).takeOverCase)
 	post("/cases/:id/comments", (*visit).commentCase)
 
+	mountBulk(get, post)
 	get("/approvals", (*visit).listApprovals)
 	get("/approvals/:id", (*visit).showApproval)
 	post("/approvals/:id", (*visit).vote)
@@ -117,7 +118,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/settings/security", (*visit).showSecurity)
 	post("/settings/security", (*visit).setBlock)
 
-	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountBulk, mountInvoice, mountProof, mountNotices} {
+	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices} {
 		more(get, post)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
@@ -37,7 +36,7 @@ type visit struct {
 // figuresBeside are what the navigation counts.
 type figuresBeside struct {
 	queues  []queue.QueueCount
-	waiting []approvals.ListItem
+	waiting waitingCount       // requests that wait for this person's decision
 	answers []confirm.ListItem // questions of other servers that wait for this person
 	unread  int                // notices, counted up to mostUnread
 }
@@ -182,7 +181,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 	}
 	desk := views.NavGroup{Items: []views.NavItem{
 		item("Your desk", "/", "", "", "nav-home"),
-		item("Approvals", "/approvals", number(int64(len(beside.waiting))), "waiting for you", "nav-approvals"),
+		item("Approvals", "/approvals", beside.waiting.text(), "waiting for you", "nav-approvals"),
 		item("Confirmations", "/confirmations", number(int64(len(beside.answers))), "waiting for you", "nav-confirmations"),
 		item("Holds", "/holds", "", "", "nav-holds"),
 	}}

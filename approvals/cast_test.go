@@ -27,6 +27,8 @@ type desk struct {
 type caseBook struct {
 	mu     sync.Mutex
 	opened map[string]models.SeenError // by request id
+
+	closed, reviews, answered map[string]string // exit by case, why by request, note by case
 }
 
 func (c *caseBook) OpenUnrouted(tx *models.Tx, r models.ApprovalRequest, _ models.Invoice, seen models.SeenError) (string, error) {
@@ -40,7 +42,8 @@ const company = "1000"
 
 func newDesk(t *testing.T, store *models.Store) *desk {
 	t.Helper()
-	d := &desk{t: t, store: store, svc: approvals.New(store), cases: &caseBook{opened: map[string]models.SeenError{}},
+	d := &desk{t: t, store: store, svc: approvals.New(store), cases: &caseBook{opened: map[string]models.SeenError{},
+		closed: map[string]string{}, reviews: map[string]string{}, answered: map[string]string{}},
 		users: map[string]models.User{}, roles: map[string][]models.Role{}}
 	d.svc.UseCases(d.cases)
 	for _, ws := range []string{company, "2000"} {
@@ -314,14 +317,93 @@ func onBoth(t *testing.T, test func(t *testing.T, d *desk, clock *modelstest.Clo
 
 const day = 24 * time.Hour
 
-func (c *caseBook) CloseRouted(*models.Tx, string, string, string, string) error { return nil }
-
-func (c *caseBook) OpenReview(*models.Tx, models.ApprovalRequest, models.Invoice, string) (string, error) {
-	return "case_review", nil
+func (c *caseBook) CloseRouted(_ *models.Tx, caseID, _, exit, _ string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed[caseID] = exit
+	return nil
 }
 
-func (c *caseBook) AskAgent(*models.Tx, models.ApprovalRequest, models.Invoice, string, string) (string, error) {
-	return "case_question", nil
+func (c *caseBook) OpenReview(_ *models.Tx, r models.ApprovalRequest, _ models.Invoice, why string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reviews[r.ID] = why
+	return "case_review_of_" + r.ID, nil
 }
 
-func (c *caseBook) CloseQuestion(*models.Tx, string, string) error { return nil }
+// AskAgent keeps the question as the queues do: on a case of the workspace, with the agent's
+// instruction and the decision that asked.
+func (c *caseBook) AskAgent(tx *models.Tx, r models.ApprovalRequest, _ models.Invoice, caseID, question string) (string, error) {
+	instruction, err := json.Marshal(models.Instruction{Kind: models.InstructResume, Question: question})
+	if err != nil {
+		return "", err
+	}
+	text := string(instruction)
+	if caseID == "" {
+		caseID = "case_about_" + r.ID
+		err = tx.DB.Create(&models.Case{ID: caseID, WorkspaceID: r.WorkspaceID, Status: models.CaseOpen, Queue: models.QueueFinance, Reason: models.ReasonOther, Version: 1,
+			JoinKey: caseID, InvoiceID: r.InvoiceID, Amount: r.Amount, Currency: r.Currency, Invoice: "{}", Marks: "[]", Instruction: &text,
+			DueAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now}).Error
+	} else {
+		err = tx.DB.Model(&models.Case{}).Where("id = ?", caseID).Update("instruction", text).Error
+	}
+	if err != nil {
+		return "", err
+	}
+	input, err := json.Marshal(map[string]string{"question": question})
+	if err != nil {
+		return "", err
+	}
+	return caseID, tx.DB.Create(&models.Decision{ID: tx.NewID(models.PrefixDecision), WorkspaceID: r.WorkspaceID, CaseID: caseID, InvoiceID: r.InvoiceID, Exit: "ask_agent",
+		InstructionKind: models.InstructResume, Input: string(input), DecidedByID: &tx.By.UserID, DecidedByName: tx.By.UserName, ApprovalRequestIDs: "[]", DecidedAt: tx.Now}).Error
+}
+
+// answer is what the queues keep of the agent's answer.
+func (d *desk) answer(by, caseID, answer string) {
+	d.t.Helper()
+	body, err := json.Marshal(map[string]string{"case_id": caseID, "answer": answer})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.tx(d.mcp(by), func(tx *models.Tx) error {
+		err := tx.DB.Create(&models.Handover{ID: tx.NewID(models.PrefixHandover), WorkspaceID: company, CaseID: caseID, Kind: "answer", At: tx.Now,
+			AgentID: tx.By.UserID, AgentName: tx.By.UserName, Channel: tx.By.Channel, Body: string(body)}).Error
+		if err != nil {
+			return err
+		}
+		return tx.DB.Model(&models.Case{}).Where("id = ?", caseID).Update("instruction", nil).Error
+	})
+}
+
+func (c *caseBook) CloseQuestion(_ *models.Tx, caseID, note string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answered[caseID] = note
+	return nil
+}
+
+// notices lists the kinds of what somebody was told, oldest first.
+func (d *desk) notices(name string) []string {
+	d.t.Helper()
+	list, _, err := d.store.Notices(d.t.Context(), d.web(name), "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	kinds := make([]string, len(list))
+	for i, n := range list {
+		kinds[len(list)-1-i] = string(n.Kind)
+	}
+	return kinds
+}
+
+// told says whether somebody was told something of a kind, and how often.
+func (d *desk) told(name string, kind models.NoticeKind) int {
+	d.t.Helper()
+	n := 0
+	for _, k := range d.notices(name) {
+		if k == string(kind) {
+			n++
+		}
+	}
+	return n
+}

@@ -352,7 +352,7 @@ func (s *Service) end(tx *models.Tx, d models.Delegation, why string) error {
 		return err
 	}
 	notice := dataOf(d)
-	notice["ended_by"] = d.EndedBy
+	notice["by"] = d.EndedBy
 	if err := tell(tx, NoticeDelegationEnded, d.ID, notice, concernedBy(d)...); err != nil || !wasActive {
 		return err
 	}

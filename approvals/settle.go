@@ -243,7 +243,7 @@ func (s *Service) grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) e
 	for _, v := range facts.Votes {
 		approver := map[string]any{"vote": v.ID, "user": v.UserID, "name": v.UserName, "role": v.Role, "channel": v.Channel}
 		if v.OnBehalfOfID != nil {
-			approver["on_behalf_of"], approver["on_behalf_of_id"] = v.OnBehalfOfName, *v.OnBehalfOfID
+			approver["on_behalf_of_name"], approver["on_behalf_of_id"] = v.OnBehalfOfName, *v.OnBehalfOfID
 		}
 		approvers = append(approvers, approver)
 	}

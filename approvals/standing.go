@@ -45,17 +45,15 @@ func rulesInForce(tx *models.Tx) ([]models.Rule, error) {
 // database, and keeps nothing of them.
 func matrixOf(tx *models.Tx) ([]models.Rule, error) {
 	key := matrixKey{database: tx.DB.Dialector, workspace: tx.By.WorkspaceID}
-	version, edited, err := matrixVersion(tx)
+	seen, err := stampOf(tx)
 	if err != nil {
 		return nil, err
 	}
-	if !edited {
-		matrices.Lock()
-		kept, ok := matrices.kept[key]
-		matrices.Unlock()
-		if ok && kept.version == version {
-			return kept.rules, nil
-		}
+	matrices.Lock()
+	kept, ok := matrices.kept[key]
+	matrices.Unlock()
+	if ok && seen.Made == 0 && kept.version == seen.Version && len(kept.rules) == seen.InForce {
+		return kept.rules, nil
 	}
 	var rules []models.Rule
 	if err := tx.DB.Where("workspace_id = ? AND retired_at IS NULL", tx.By.WorkspaceID).Order("first_at, id").Find(&rules).Error; err != nil {
@@ -63,8 +61,12 @@ func matrixOf(tx *models.Tx) ([]models.Rule, error) {
 	}
 	// Where each statement sees what others have committed meanwhile, the rules may be newer than the
 	// version read before them.
-	again, edited, err := matrixVersion(tx)
-	if err != nil || edited || again != version {
+	again, err := stampOf(tx)
+	if err != nil || again.Made > 0 || again != seen {
+		return rules, err
+	}
+	var retired int64
+	if err := tx.DB.Model(&models.Rule{}).Where("workspace_id = ? AND retired_at >= ?", tx.By.WorkspaceID, tx.Now).Count(&retired).Error; err != nil || retired > 0 {
 		return rules, err
 	}
 	matrices.Lock()
@@ -75,26 +77,28 @@ func matrixOf(tx *models.Tx) ([]models.Rule, error) {
 			break
 		}
 	}
-	matrices.kept[key] = keptMatrix{version: version, rules: rules}
+	matrices.kept[key] = keptMatrix{version: seen.Version, rules: rules}
 	return rules, nil
 }
 
-// matrixVersion reads which version of the matrix the transaction sees, and whether a rule was made or
-// retired at its very time, which may be its own doing.
-func matrixVersion(tx *models.Tx) (version int64, edited bool, err error) {
-	var row struct {
-		Version int64
-		Made    int64
-		Retired int64
-	}
-	err = tx.DB.Raw(`SELECT s.version,
+// stamp tells one state of a matrix from another: its version, and for a transaction that is just editing
+// it whether a rule was made at its very time, and how many are in force.
+type stamp struct {
+	Version int64
+	Made    int
+	InForce int
+}
+
+func stampOf(tx *models.Tx) (stamp, error) {
+	var row stamp
+	err := tx.DB.Raw(`SELECT s.version,
 		(SELECT COUNT(*) FROM rules r WHERE r.workspace_id = s.workspace_id AND r.created_at >= ?) AS made,
-		(SELECT COUNT(*) FROM rules r WHERE r.workspace_id = s.workspace_id AND r.retired_at >= ?) AS retired
-		FROM rule_sets s WHERE s.workspace_id = ?`, tx.Now, tx.Now, tx.By.WorkspaceID).Scan(&row).Error
+		(SELECT COUNT(*) FROM rules r WHERE r.workspace_id = s.workspace_id AND r.retired_at IS NULL) AS in_force
+		FROM rule_sets s WHERE s.workspace_id = ?`, tx.Now, tx.By.WorkspaceID).Scan(&row).Error
 	if err != nil {
-		return 0, false, fmt.Errorf("approvals: read rule set: %w", err)
+		return row, fmt.Errorf("approvals: read rule set: %w", err)
 	}
-	return row.Version, row.Made+row.Retired > 0, nil
+	return row, nil
 }
 
 // standIns are the active delegations of a workspace with what their limits are worked out from.

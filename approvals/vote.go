@@ -183,7 +183,7 @@ func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, fa
 		"currency": r.Currency, "rule": v.RuleID, "rule_version": v.RuleVersion, "request_version": r.Version, "second_step": in.SecondStep}
 	if with.by != nil {
 		v.OnBehalfOfID, v.OnBehalfOfName, v.DelegationID = &with.by.FromID, with.owner.User.Name, with.by.ID
-		data["on_behalf_of"], data["on_behalf_of_id"], data["delegation"] = v.OnBehalfOfName, with.by.FromID, v.DelegationID
+		data["on_behalf_of_name"], data["on_behalf_of_id"], data["delegation"] = v.OnBehalfOfName, with.by.FromID, v.DelegationID
 	}
 	if err := tx.DB.Create(&v).Error; err != nil {
 		return models.Vote{}, fmt.Errorf("approvals: write vote: %w", err)

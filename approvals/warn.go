@@ -24,8 +24,9 @@ const maxTold = 50
 
 // noticeData is what the words of a notice about a request need. It holds no approval id.
 func noticeData(r models.ApprovalRequest) map[string]any {
-	return map[string]any{"summary": clip(r.Summary, 200), "amount": formatAmount(r.Amount, r.Currency), "invoice_id": r.InvoiceID, "tool": r.Tool,
-		"expires_at": r.ExpiresAt, "asker": r.AskerName}
+	invoice := invoiceOf(r)
+	return map[string]any{"summary": clip(r.Summary, 200), "amount": r.Amount, "currency": r.Currency, "invoice_id": r.InvoiceID, "invoice_number": clip(invoice.Number, 100),
+		"supplier": clip(invoice.SupplierName, 200), "tool": r.Tool, "expires_at": r.ExpiresAt, "asker": r.AskerName}
 }
 
 func tell(tx *models.Tx, kind models.NoticeKind, subject string, data map[string]any, userIDs ...string) error {

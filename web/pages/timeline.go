@@ -57,11 +57,12 @@ type eventData struct {
 	Answered       bool                `json:"answered"`
 	Confirm        *bool               `json:"confirm"`
 	Note           string              `json:"note"`
+	Question       string              `json:"question"`
 	OnBehalfOf     string              `json:"on_behalf_of_name"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
-var ofTheDesk = []string{"request.routed", "request.unrouted", "request.expired", "approval.granted", "approval.expired", "hold.escalated", "hold.check_missed", "report.overdue", "confirmation.expired"}
+var ofTheDesk = []string{"request.routed", "request.unrouted", "request.expired", "approval.granted", "approval.expired", "hold.escalated", "hold.check_missed", "report.overdue", "report.reminded", "request.expiring", "approval.expiring", "confirmation.expired"}
 
 // timeline joins what agents, people and the desk did, the newest first. comments gives the text
 // behind an event that only names its comment.
@@ -143,6 +144,8 @@ func withholdInputs(input map[string]string) {
 func (w words) tell(e models.AuditEvent, d eventData) told {
 	noun, _, _ := strings.Cut(e.Action, ".")
 	switch noun {
+	case "membership", "user", "person", "token", "delegation":
+		return tellPeople(e)
 	case "case":
 		return w.tellCase(e, d)
 	case "hold":
@@ -152,7 +155,7 @@ func (w words) tell(e models.AuditEvent, d eventData) told {
 	case "request", "vote", "approval", "redeem", "write", "report":
 		return w.tellApproval(e, d)
 	}
-	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+	return tellSettings(e)
 }
 
 func (w words) tellCase(e models.AuditEvent, d eventData) told {
@@ -175,6 +178,8 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 			return told{what: "took the case over from " + d.From}
 		}
 		return told{what: "took the case over"}
+	case "case.claim_returned":
+		return told{what: "gave the case back to " + d.Queue.Title() + ", since " + orSome(d.From, "its holder") + " no longer works there"}
 	case "case.commented":
 		return told{what: "commented"}
 	case "case.decided":
@@ -196,7 +201,7 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		act := strings.TrimSuffix(strings.TrimPrefix(e.Action, "case."), "_refused")
 		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs("Why", d.Message)}
 	}
-	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+	return plainTold(e, d)
 }
 
 func (w words) tellHold(e models.AuditEvent, d eventData) told {
@@ -222,7 +227,7 @@ func (w words) tellHold(e models.AuditEvent, d eventData) told {
 	case "hold.cancelled":
 		return told{what: "cancelled the hold", words: d.Reason}
 	}
-	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+	return plainTold(e, d)
 }
 
 func (w words) tellApproval(e models.AuditEvent, d eventData) told {
@@ -244,6 +249,14 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 		return told{what: "refused the call"}
 	case "request.expired":
 		return told{what: "let the request expire: nobody decided in time"}
+	case "request.expiring":
+		return told{what: "warned those who can decide that the request expires soon"}
+	case "approval.expiring":
+		return told{what: "warned those who approved that the approval expires soon"}
+	case "request.questioned":
+		return told{what: "asked the agent", words: d.Question}
+	case "report.reminded":
+		return told{what: "told approver and AP lead again that no report came"}
 	case "request.withdrawn":
 		return told{what: "withdrew the request", words: d.Reason}
 	case "request.refused":
@@ -276,7 +289,7 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "report.overdue":
 		return told{what: "told approver and AP lead that no report came"}
 	}
-	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+	return plainTold(e, d)
 }
 
 func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
@@ -319,7 +332,7 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 		}
 		return told{what: "let the question expire: nobody answered in time, so the answer is cancel"}
 	}
-	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+	return plainTold(e, d)
 }
 
 // pairs are labelled texts, without the empty ones.

@@ -57,6 +57,9 @@ type eventData struct {
 	Answered       bool                `json:"answered"`
 	Confirm        *bool               `json:"confirm"`
 	Note           string              `json:"note"`
+	Same           string              `json:"same"`
+	FraudCase      string              `json:"fraud_case"`
+	Candidates     int                 `json:"candidates"`
 	Question       string              `json:"question"`
 	OnBehalfOf     string              `json:"on_behalf_of_name"`
 }
@@ -192,7 +195,17 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		return told{what: "withdrew the case: nobody has to decide it any more", words: d.Reason}
 	case "case.resolved":
 		return told{what: "resolved the case"}
+	case "case.flagged":
+		return told{what: "suspected fraud on another case of the same " + orSome(d.Same, "supplier"), details: pairs("Case", d.FraudCase)}
+	case "case.duplicates_checked":
+		if d.Candidates == 0 {
+			return told{what: "looked for duplicates among the supplier’s invoices and found none"}
+		}
+		return told{what: "looked for duplicates among the supplier’s invoices and found " + plural(d.Candidates, "candidate", "candidates")}
 	case "case.reopened":
+		if d.Why == "receipt" {
+			return told{what: "reported the receipt, which brought the case back"}
+		}
 		return told{what: "brought the case back, since " + orSome(dateText(d.HeldUntil), "its day") + " has come"}
 	case "case.fraud_suspected":
 		return told{what: "told the AP lead of suspected fraud"}
@@ -224,6 +237,8 @@ func (w words) tellHold(e models.AuditEvent, d eventData) told {
 		return told{what: "checked: available now; the wait is over"}
 	case "hold.escalated":
 		return told{what: "opened a case, since no check is left"}
+	case "hold.resumed":
+		return told{what: "let the hold wait and check again", details: more}
 	case "hold.cancelled":
 		return told{what: "cancelled the hold", words: d.Reason}
 	}

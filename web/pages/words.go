@@ -336,6 +336,10 @@ type noticeData struct {
 	Reason       string `json:"reason"`
 	Why          string `json:"why"`
 	Note         string `json:"note"`
+	HeldUntil    string `json:"held_until"`
+	Until        string `json:"until"`
+	Closed       string `json:"closed_through"`
+	Flagged      int    `json:"flagged"`
 }
 
 // what names the write a notice is about, as far as it is known.
@@ -396,8 +400,21 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		}
 		return noticeTold{"Delegation", text + d.because(), ui.ToneInfo}
 	case "fraud.suspected":
-		return noticeTold{"Fraud", orSome(d.By, "Somebody") + " suspects fraud: " + d.what() + d.because(), ui.ToneBad}
+		text := orSome(d.By, "Somebody") + " suspects fraud: " + d.what() + d.because()
+		if d.Flagged > 0 {
+			text += " Marked too: " + plural(d.Flagged, "other open case", "other open cases") + " of the supplier or bank account."
+		}
+		return noticeTold{"Fraud", text, ui.ToneBad}
+	case "period.reopened_over":
+		text := "The period that " + orSome(d.By, "somebody") + " reopened until " + dateText(d.Until) + " is still open"
+		if d.Closed != "" {
+			text += ": the books are closed through " + dateText(d.Closed)
+		}
+		return noticeTold{"Period", text + ". Close it again in the settings and in the ERP.", ui.ToneWarn}
 	case "case.returned":
+		if d.HeldUntil != "" {
+			return noticeTold{"Case", "A case you put on hold until " + dateText(d.HeldUntil) + " is back" + d.because() + " It concerns invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
+		}
 		return noticeTold{"Case", "A case you had claimed went back to its queue" + d.because(), ui.ToneNeutral}
 	}
 	return noticeTold{"Notice", "Something changed that concerns you" + d.because(), ui.ToneNeutral}

@@ -107,7 +107,7 @@ func (s *Service) suspectFraud(tx *models.Tx, next *models.Case) error {
 	if err != nil {
 		return err
 	}
-	data := map[string]any{"amount": next.Amount, "currency": next.Currency, "invoice_id": next.InvoiceID, "number": next.InvoiceNumber, "supplier": supplierName(*next),
+	data := map[string]any{"amount": next.Amount, "currency": next.Currency, "invoice_id": next.InvoiceID, "invoice_number": next.InvoiceNumber, "supplier": supplierName(*next),
 		"by": tx.By.UserName, "flagged": flagged}
 	if err := tx.TellRole(NoticeFraud, next.ID, data, models.RoleAPLead); err != nil {
 		return err
@@ -461,6 +461,6 @@ func tellReturned(tx *models.Tx, c models.Case, why string) error {
 	if err != nil || last == nil || last.DecidedByID == nil {
 		return err
 	}
-	return tx.Tell(NoticeReturned, c.ID, map[string]any{"held_until": c.HeldUntil, "why": why, "invoice_id": c.InvoiceID, "number": c.InvoiceNumber,
+	return tx.Tell(NoticeReturned, c.ID, map[string]any{"held_until": c.HeldUntil, "why": why, "invoice_id": c.InvoiceID, "invoice_number": c.InvoiceNumber,
 		"supplier": supplierName(c), "queue": c.Queue}, *last.DecidedByID)
 }

@@ -1,0 +1,279 @@
+package approvals
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apdesk/apdesk/models"
+)
+
+// sheetRoster are the people a sheet can name.
+func sheetRoster() roster {
+	r := roster{}
+	for _, m := range cast() {
+		if m.User.Kind == models.KindPerson {
+			m.User.Email = m.User.ID + "@example.com"
+			r[m.User.Email] = m
+		}
+	}
+	return r
+}
+
+// viewsOf are rules with the people of the cast, and one who left.
+func viewsOf(rules []models.Rule) []RuleView {
+	views := make([]RuleView, len(rules))
+	for i, r := range rules {
+		v := RuleView{Rule: r, Valid: copyOf(r).Valid()}
+		for step, at := range stepsOf(r) {
+			var people []models.User
+			for _, id := range peopleOf(at) {
+				people = append(people, models.User{ID: id, Name: id, Email: id + "@example.com"})
+			}
+			if step == 0 {
+				v.People = people
+			} else {
+				v.ThenPeople = people
+			}
+		}
+		views[i] = v
+	}
+	return views
+}
+
+func problemTexts(problems []SheetProblem) []string {
+	list := []string{}
+	for _, p := range problems {
+		list = append(list, p.String())
+	}
+	return list
+}
+
+func TestASheetIsReadHowSpreadsheetsWriteIt(t *testing.T) {
+	t.Parallel()
+	want := []NewRule{
+		{Tool: "pay, now", Currency: "EUR", From: "0", To: "1000.50", Role: models.RoleFinanceLead, Required: 2, Valid: 90 * time.Minute},
+		{Currency: "EUR", From: "1000.51", To: "5000", People: []string{"frank@example.com", "grace@example.com"}, ThenRole: models.RoleAPLead, Valid: 72 * time.Hour},
+	}
+	header := "Currency,from,to,role,people,then role,required,valid,tool\n"
+	rows := "eur,0,1000.50,Finance lead,,,2,90m,\"pay, now\"\n,,,,,,,,\nEUR,1000.51,5000,,frank@example.com grace@example.com,AP Lead,,3d,\n"
+	semicolons := strings.NewReplacer("\"pay, now\"", "\"pay, now\"", ",", ";").Replace
+	for name, text := range map[string]string{
+		"commas":        header + rows,
+		"BOM and CRLF":  "\ufeff" + strings.ReplaceAll(header+rows, "\n", "\r\n"),
+		"semicolons":    strings.ReplaceAll(semicolons(header+rows), "pay; now", "pay, now"),
+		"sep= line":     "sep=;\n" + strings.ReplaceAll(semicolons(header+rows), "pay; now", "pay, now"),
+		"tabs":          strings.ReplaceAll(strings.ReplaceAll(header+rows, ",", "\t"), "pay\t now", "pay, now"),
+		"CR alone":      strings.ReplaceAll(header+rows, "\n", "\r"),
+		"no last break": strings.TrimSuffix(header+rows, "\n"),
+	} {
+		lines, problems := readSheet([]byte(text))
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", name, problemTexts(problems))
+			continue
+		}
+		if len(lines) != 2 {
+			t.Errorf("%s: %d lines", name, len(lines))
+			continue
+		}
+		for i := range want {
+			if got := fmt.Sprintf("%+v", lines[i].rule); got != fmt.Sprintf("%+v", want[i]) {
+				t.Errorf("%s: line %d is %s, want %+v", name, i, got, want[i])
+			}
+		}
+	}
+}
+
+func TestEveryProblemOfASheetIsToldWithItsPlace(t *testing.T) {
+	t.Parallel()
+	before := viewsOf([]models.Rule{row("rule_a", "eur 0 10"), row("rule_b", "eur 11 20")})
+	for _, c := range []struct {
+		name, sheet string
+		want        []string
+	}{
+		{"nothing in it", "", []string{"The sheet is empty. Its first line names the columns: " + strings.Join(SheetColumns(), ", ") + "."}},
+		{"columns nobody knows, twice or missing", "currency,from,from,colour\n", []string{
+			"Line 1: the column from stands twice",
+			`Line 1: "colour" is no column; the columns are ` + strings.Join(SheetColumns(), ", "),
+			"Line 1: the column to is missing", "Line 1: the columns role and people are missing; a rule names either"}},
+		{"several lines, several problems", "currency,from,to,role,people,required,valid\nEUR,10,5,finance_lead,,3,soon\nEURO,1,2,agent,,1,1h\nEUR,1e3,-2,,nobody@example.com,0,1h\n", []string{
+			"Line 2, column valid: must be a length of time such as 24h, 90m or 3d",
+			"Line 2, column to: must not be below 10", "Line 2, column required: must be 1 or 2 people",
+			"Line 3, column currency: must be an ISO 4217 currency code such as EUR",
+			`Line 3, column role: must be one of ap_clerk, ap_lead, procurement, finance_lead, master_data; "agent" cannot decide`,
+			"Line 4, column required: must be 1 or 2 people",
+			`Line 4, column from: must be a plain decimal such as "1234.50", without separators, sign "+" or exponent`,
+			"Line 4, column to: must not be negative: the amount counts without its sign",
+			`Line 4, column people: "nobody@example.com" is no active person of this workspace`}},
+		{"a rule that is not there, and one named twice", "rule,currency,from,to,role\nrule_x,EUR,0,10,finance_lead\nrule_a,EUR,0,11,finance_lead\nrule_a,EUR,0,12,finance_lead\n", []string{
+			`Line 2, column rule: "rule_x" is no rule in force of this workspace; leave it empty to add a rule`,
+			"Line 4, column rule: Rule RULE_A stands on line 3 too"}},
+		{"a rule that changed since the export", "rule,version,currency,from,to,role\nrule_a,7,EUR,0,11,finance_lead\n", []string{
+			"Line 2, column version: the rule is at version 1 by now and this sheet was made from version 7; export the rules again and repeat the change there"}},
+		{"the same new rule twice", "currency,from,to,role\nUSD,0,1,ap_lead\nUSD,0.00,1,ap_lead\n", []string{"Line 3: says the same as line 2"}},
+		{"cells without a column", "currency,from,to,role\nUSD,0,1,ap_lead,oops\n", []string{"Line 2: has more cells than there are columns; put text that holds the separator into quotes"}},
+		{"a quote that does not end", "currency,from,to,role\nUSD,0,1,ap_lead\nUSD,\"0,1,ap_lead\n", []string{`Line 4: cannot be read: extraneous or missing " in quoted-field (character 0)`}},
+		{"no UTF-8", "currency,from,to,role,tool\nUSD,0,1,ap_lead,\xe4\n", []string{"Line 2: holds bytes that are no UTF-8 text; save the sheet as CSV UTF-8"}},
+		{"too much", strings.Repeat("x", MaxSheetBytes+1), []string{"The sheet has more than 1024 kB."}},
+		{"too many", "currency,from,to,role\n" + strings.Repeat("USD,0,1,ap_lead\n", MaxSheetLines+1), []string{"The sheet has more than 5000 rules."}},
+		{"one after the other needs two, of different people", "currency,from,to,role,people,then_people,required\nUSD,0,1,ap_lead,,grace@example.com,1\nUSD,0,2,,grace@example.com,grace@example.com,\n", []string{
+			"Line 2, column required: must be 2 people when the rule says who comes second",
+			"Line 3, column then_people: must name somebody else than who comes first"}},
+	} {
+		lines, problems := readSheet([]byte(c.sheet))
+		if !fatal(problems) {
+			problems = append(problems, match(lines, before, sheetRoster()).Problems...)
+		}
+		slices.SortStableFunc(problems, func(a, b SheetProblem) int { return a.Line - b.Line })
+		if got := problemTexts(problems); !slices.Equal(got, c.want) && !(c.name == "a quote that does not end" && len(got) == 1 && strings.Contains(got[0], "cannot be read")) {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+// fatal says whether a sheet could not be read to its end.
+func fatal(problems []SheetProblem) bool {
+	return slices.ContainsFunc(problems, func(p SheetProblem) bool { return p.Line == 0 || p.Line == 1 || strings.Contains(p.Message, "UTF-8") })
+}
+
+func TestASheetSaysWhatItWouldChange(t *testing.T) {
+	t.Parallel()
+	rules := []models.Rule{row("rule_a", "eur 0 10"), row("rule_b", "eur 10.01 20 tool=pay"), row("rule_c", "usd 0 5")}
+	rules[0].Role, rules[0].People = "", `["gone","frank"]`
+	for i := range rules {
+		rules[i].ValidSeconds = int64(DefaultValid / time.Second)
+	}
+	before := viewsOf(rules)
+	plan := func(sheet string) SheetPlan {
+		lines, problems := readSheet([]byte(sheet))
+		if len(problems) > 0 {
+			t.Fatal(problemTexts(problems))
+		}
+		p := match(lines, before, sheetRoster())
+		if len(p.Problems) > 0 {
+			t.Fatal(problemTexts(p.Problems))
+		}
+		return p
+	}
+	// rule_a stays although one of its people left; rule_b is found by what it covers, and asks two now;
+	// rule_c is not in the sheet.
+	p := plan("currency,tool,from,to,role,people,required\nEUR,,0.00,10,,gone@example.com frank@example.com,\nEUR,pay,10.01,20.00,finance_lead,,2\nJPY,,0,7,ap_lead,,\n")
+	if p.Unchanged != 1 || len(p.Added) != 1 || len(p.Changed) != 1 || len(p.Retired) != 1 {
+		t.Fatalf("got %+v", p)
+	}
+	if c := p.Changed[0]; c.Before.Rule.ID != "rule_b" || c.Line != 3 || c.After.Rule.Required != 2 {
+		t.Errorf("changed %+v", c)
+	}
+	if p.Added[0].After.Rule.Currency != "JPY" || p.Retired[0].Before.Rule.ID != "rule_c" {
+		t.Errorf("added %+v, retired %+v", p.Added[0], p.Retired[0])
+	}
+	if fields := differences(*p.Changed[0].Before, *p.Changed[0].After); len(fields) != 1 || fields[0] != (FieldChange{"How many", "one person", "two people together"}) {
+		t.Errorf("the change reads %+v", fields)
+	}
+	// Named by its id a rule may change whatever it covers.
+	if p := plan("rule,currency,from,to,role\nrule_c,EUR,100,200,ap_lead\n"); len(p.Changed) != 1 || p.Changed[0].Before.Rule.ID != "rule_c" || len(p.Retired) != 2 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// TestAnExportImportedAgainChangesNothing writes random matrices and reads them, with their ids and
+// without.
+func TestAnExportImportedAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 5))
+	words := []string{"", "", "pay", "=1+1", "'=x", "-12.50", "-x", "@sum", "a,b", `say "no"`, "a;b", "'quoted'", "＝x", "ümlaut", "'-12.50", "1.5"}
+	roles := []models.Role{models.RoleFinanceLead, models.RoleAPLead, models.RoleProcurement}
+	people := []string{"[]", `["frank"]`, `["grace","frank"]`, `["gone","clara"]`}
+	for round := range 300 {
+		var rules []models.Rule
+		for i := range rng.IntN(12) {
+			r := row(fmt.Sprintf("rule_%d", i), fmt.Sprintf("eur %d.%02d 1000", rng.IntN(999), rng.IntN(100)))
+			r.Tool, r.DocumentType, r.Supplier, r.CostCentre = words[rng.IntN(len(words))], words[rng.IntN(len(words))], words[rng.IntN(len(words))], words[rng.IntN(len(words))]
+			if rng.IntN(3) == 0 {
+				r.Currency, r.FromAmount, r.ToAmount = "JPY", "0", fmt.Sprint(rng.IntN(3))
+			}
+			r.Role, r.Required, r.ValidSeconds, r.Version = roles[rng.IntN(3)], 1+rng.IntN(2), []int64{1, 60, 5400, 86400}[rng.IntN(4)], 1+rng.Int64N(5)
+			if rng.IntN(3) == 0 {
+				r.Role, r.People = "", people[1+rng.IntN(3)]
+			}
+			if rng.IntN(4) == 0 {
+				r.ThenRole, r.Required = models.RoleAPLead, 2
+			} else if rng.IntN(4) == 0 {
+				r.ThenPeople, r.Required = people[1+rng.IntN(3)], 2
+			}
+			rules = append(rules, r)
+		}
+		before := viewsOf(rules)
+		sheet, err := writeSheet(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(sheet), "\r\n") {
+			for _, cell := range strings.Split(strings.ReplaceAll(line, `"`, ""), ",") {
+				if likeFormula(cell) && !strings.HasPrefix(cell, "'") && models.ParseDecimal(cell) != nil {
+					t.Fatalf("round %d: a spreadsheet would run %q", round, cell)
+				}
+			}
+		}
+		for _, text := range [][]byte{sheet, bytes.ReplaceAll(sheet, []byte("\r\n"), []byte("\n")), withoutIDs(t, sheet)} {
+			lines, problems := readSheet(text)
+			plan := match(lines, before, sheetRoster())
+			if len(problems)+len(plan.Problems) > 0 || plan.Changes() != 0 || plan.Unchanged != len(rules) {
+				t.Fatalf("round %d: %v %+v\n%s", round, problemTexts(append(problems, plan.Problems...)), plan, text)
+			}
+		}
+	}
+}
+
+// withoutIDs empties the columns that name a rule.
+func withoutIDs(t *testing.T, sheet []byte) []byte {
+	t.Helper()
+	var out []string
+	for i, line := range strings.Split(string(sheet), "\r\n") {
+		if i > 0 && line != "" {
+			_, rest, _ := strings.Cut(line, ",")
+			_, rest, _ = strings.Cut(rest, ",")
+			line = ",," + rest
+		}
+		out = append(out, line)
+	}
+	return []byte(strings.Join(out, "\r\n"))
+}
+
+func FuzzCellsComeBackAsTheyWere(f *testing.F) {
+	for _, s := range []string{"=1", "-12.50", "'=1", "''", "plain", "'-12.50", "＋x", "\tx", "@"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		safe := safeCell(s)
+		if readCell(safe) != s {
+			t.Errorf("%q is written %q and read %q", s, safe, readCell(safe))
+		}
+		if safe != "" && strings.ContainsRune(formulaStarts, []rune(safe)[0]) && models.ParseDecimal(safe) != nil {
+			t.Errorf("%q is written %q, which a spreadsheet runs", s, safe)
+		}
+	})
+}
+
+func FuzzSheetsAreReadOrRefused(f *testing.F) {
+	f.Add([]byte("currency,from,to,role\nEUR,0,1,ap_lead\n"))
+	f.Add([]byte("sep=;\ncurrency;from;to;people\nEUR;0;1;\"a@b c@d\"\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		lines, problems := readSheet(text)
+		plan := match(lines, nil, sheetRoster())
+		for _, p := range append(problems, plan.Problems...) {
+			if p.Message == "" {
+				t.Error("a problem without words")
+			}
+		}
+		for _, c := range plan.Added {
+			if _, issues := (NewRule{Currency: c.After.Rule.Currency, From: c.After.Rule.FromAmount, To: c.After.Rule.ToAmount, Role: models.RoleAPLead}).rule(sheetRoster()); len(issues) > 0 {
+				t.Errorf("a sheet adds %+v, which is no rule: %v", c.After.Rule, issues)
+			}
+		}
+	})
+}

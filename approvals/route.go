@@ -273,7 +273,7 @@ func (s *Service) reroute(tx *models.Tx, d dispatch, r models.ApprovalRequest, f
 		return err
 	}
 	notify(tx, r)
-	return nil
+	return s.tellWaiting(tx, r)
 }
 
 // Candidate is a person who might be named to decide an unrouted request.

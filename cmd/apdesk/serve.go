@@ -60,7 +60,7 @@ func wire(store *models.Store) (*queue.Service, *approvals.Service) {
 	cases.UseApprovals(grants)
 	grants.UseCases(cases)
 	store.OnPeopleChanged(cases.ReturnClaims)
-	store.OnPeopleChanged(func(tx *models.Tx, _ ...string) error { return grants.PeopleChanged(tx) })
+	store.OnPeopleChanged(grants.PeopleChanged)
 	return cases, grants
 }
 

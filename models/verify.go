@@ -495,3 +495,13 @@ func places(first, last int64) string {
 	}
 	return fmt.Sprintf("numbers %d to %d", first, last)
 }
+
+// AuditChains names every workspace that has a chain, or should have one. "" is the desk's own, of what
+// belongs to no workspace.
+func (s *Store) AuditChains(ctx context.Context) (names []string, err error) {
+	err = s.View(ctx, Principal{}, func(tx *Tx) error {
+		names, err = tx.chains()
+		return err
+	})
+	return names, err
+}

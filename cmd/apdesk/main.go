@@ -36,6 +36,9 @@ type cli struct {
 	User      userCmd      `cmd:"" help:"Create people and service accounts."`
 	Token     tokenCmd     `cmd:"" help:"Create tokens for agents and ERPs."`
 	Rule      ruleCmd      `cmd:"" help:"Write rules of the approval matrix."`
+	Audit     auditCmd     `cmd:"" help:"Verify, sign and export the audit trail."`
+	Backup    backupCmd    `cmd:"" help:"Write a checked copy of the whole database to a file while the desk runs."`
+	Doctor    doctorCmd    `cmd:"" help:"Look for unsafe settings and for what is stuck or missing."`
 	DemoPart  demoPartCmd  `cmd:"" hidden:"" name:"demo-part"`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

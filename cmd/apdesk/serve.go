@@ -34,11 +34,15 @@ type serveCmd struct {
 	OAuthSubjects []string      `help:"Users of the provider's subjects, as SUBJECT=EMAIL; others are found by verified e-mail." name:"oauth-subject" env:"APDESK_OAUTH_SUBJECTS" placeholder:"SUBJECT=EMAIL"`
 	OAuthSkew     time.Duration `help:"How far the provider's clock may differ." name:"oauth-skew" default:"60s" env:"APDESK_OAUTH_SKEW"`
 	RateLimit     int           `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
+	Insecure      bool          `help:"Take connections from other machines without https, on a network that nobody else is on." env:"APDESK_INSECURE"`
 }
 
 func (c serveCmd) Run(e *env) error {
 	publicURL, mcpURL, err := c.urls()
 	if err != nil {
+		return err
+	}
+	if err := checkUnsafe(c, publicURL, mcpURL); err != nil {
 		return err
 	}
 	key, err := c.secretKey(e.cli.Database)
@@ -71,6 +75,10 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	if err != nil {
 		return err
 	}
+	checkpoints, err := models.NewAuditKey(key)
+	if err != nil {
+		return err
+	}
 
 	tokens, err := c.oauth(store, mcpURL)
 	if err != nil {
@@ -86,7 +94,7 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	}
 
 	ctx, stop := context.WithCancel(e.ctx)
-	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs(), confirmations.Jobs())
+	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs(), confirmations.Jobs(), models.AuditJobs(checkpoints))
 	var background sync.WaitGroup
 	background.Go(func() { worker.Run(ctx) })
 	if tokens != nil {

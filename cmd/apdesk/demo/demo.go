@@ -342,7 +342,7 @@ func (d *demo) play(ctx context.Context) error {
 	defer s.stop()
 
 	d.release()
-	s.start("desk", nil, "--database", "sqlite:"+d.database(), "serve", "--addr", d.addr, "--mcp-addr", d.mcp)
+	s.start("desk", nil, "--database", "sqlite:"+d.database(), "serve", "--insecure", "--addr", d.addr, "--mcp-addr", d.mcp)
 	if err := s.await(ctx, "http://"+d.addr+"/healthz"); err != nil {
 		return err
 	}

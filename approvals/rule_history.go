@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,7 +74,11 @@ func namesIn(views []RuleView) map[string]string {
 
 func setVersion(tx *models.Tx) (int64, error) {
 	var set models.RuleSet
-	if err := tx.DB.Where("workspace_id = ?", tx.By.WorkspaceID).Take(&set).Error; err != nil {
+	err := tx.DB.Where("workspace_id = ?", tx.By.WorkspaceID).Take(&set).Error
+	if errors.Is(err, models.ErrNoRow) {
+		return 0, models.Missing("workspace", tx.By.WorkspaceID)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("approvals: read rule set: %w", err)
 	}
 	return set.Version, nil
@@ -404,7 +409,7 @@ func ruleFields(v RuleView) []ruleField {
 		amount("From", r.FromAmount), amount("To", r.ToAmount),
 		step("Who decides", 0, v.First), step("Then", 1, v.Then),
 		{"How many", howMany(r), howMany(r)},
-		{"Approval good for", strconv.FormatInt(r.ValidSeconds, 10), validText(v.Valid)},
+		{"Approval good for", strconv.FormatInt(r.ValidSeconds, 10), ValidText(v.Valid)},
 	}
 }
 
@@ -425,8 +430,8 @@ func howMany(r models.Rule) string {
 	return "one person"
 }
 
-// validText writes a length of time as it is typed: "24h", "90m".
-func validText(d time.Duration) string {
+// ValidText writes a length of time as it is typed: "24h", "90m".
+func ValidText(d time.Duration) string {
 	switch {
 	case d%time.Hour == 0:
 		return strconv.FormatInt(int64(d/time.Hour), 10) + "h"

@@ -103,6 +103,9 @@ func (s *Service) ExportSheet(ctx context.Context, by models.Principal) ([]byte,
 	}
 	var out []byte
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		if _, err := setVersion(tx); err != nil {
+			return err
+		}
 		rules, err := rulesInForce(tx)
 		if err != nil {
 			return err
@@ -127,7 +130,7 @@ func writeSheet(views []RuleView) ([]byte, error) {
 	for _, v := range views {
 		r := v.Rule
 		record := []string{r.ID, strconv.FormatInt(r.Version, 10), r.Currency, r.Tool, r.DocumentType, r.Supplier, r.CostCentre, r.FromAmount, r.ToAmount,
-			string(r.Role), emails(v.People), string(r.ThenRole), emails(v.ThenPeople), strconv.Itoa(r.Required), validText(v.Valid), r.AuthorName,
+			string(r.Role), emails(v.People), string(r.ThenRole), emails(v.ThenPeople), strconv.Itoa(r.Required), ValidText(v.Valid), r.AuthorName,
 			r.CreatedAt.UTC().Format(time.RFC3339)}
 		for i := range record {
 			record[i] = safeCell(record[i])
@@ -184,9 +187,6 @@ func (s *Service) PlanSheet(ctx context.Context, by models.Principal, sheet []by
 	var plan SheetPlan
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
 		version, err := setVersion(tx)
-		if errors.Is(err, models.ErrNoRow) {
-			return models.Missing("workspace", by.WorkspaceID)
-		}
 		if err != nil {
 			return err
 		}

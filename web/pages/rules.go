@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -366,7 +365,7 @@ func typedRule(r approvals.RuleView) map[string]string {
 	}
 	return map[string]string{"tool": m.Tool, "document_type": m.DocumentType, "supplier": m.Supplier, "cost_centre": m.CostCentre, "currency": m.Currency,
 		"from": m.FromAmount, "to": m.ToAmount, "role": string(m.Role), "person": addresses(r.People), "then_role": string(m.ThenRole), "then_person": addresses(r.ThenPeople),
-		"required": required, "valid": typedSpan(r.Valid)}
+		"required": required, "valid": approvals.ValidText(r.Valid)}
 }
 
 func addresses(users []models.User) string {
@@ -375,17 +374,6 @@ func addresses(users []models.User) string {
 		list[i] = u.Email
 	}
 	return strings.Join(list, ", ")
-}
-
-// typedSpan writes a length of time as it is typed.
-func typedSpan(d time.Duration) string {
-	switch {
-	case d%time.Hour == 0:
-		return strconv.Itoa(int(d/time.Hour)) + "h"
-	case d%time.Minute == 0:
-		return strconv.Itoa(int(d/time.Minute)) + "m"
-	}
-	return strconv.Itoa(int(d/time.Second)) + "s"
 }
 
 // ruleForm is the form of a rule with the values it begins with, or as it was typed.

@@ -169,15 +169,14 @@ func refusalOf(a models.Approval, digest string, now models.Time) string {
 
 // findApproval looks for the approval in the workspaces the caller reaches.
 func findApproval(tx *models.Tx, in RedeemInput) (a models.Approval, ok bool, err error) {
-	reach := append(slices.Clone(in.Reachable), tx.By.WorkspaceID)
-	var rows []models.Approval
-	if err := tx.DB.Where("id = ? AND workspace_id IN ?", in.ApprovalID, reach).Limit(1).Find(&rows).Error; err != nil {
-		return a, false, fmt.Errorf("approvals: read approval: %w", err)
-	}
-	if len(rows) == 0 {
+	a, err = models.One[models.Approval](tx, "SELECT id, workspace_id, request_id FROM approvals WHERE id = ?", in.ApprovalID)
+	if errors.Is(err, models.ErrNoRow) {
 		return a, false, nil
 	}
-	return rows[0], true, nil
+	if err != nil {
+		return a, false, fmt.Errorf("approvals: read approval: %w", err)
+	}
+	return a, a.WorkspaceID == tx.By.WorkspaceID || slices.Contains(in.Reachable, a.WorkspaceID), nil
 }
 
 // yesVotes are the votes a grant rests on, with what says whether their voters still have their place.
@@ -190,7 +189,8 @@ func yesVotes(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
 	if r.NamedID != nil {
 		f.NamedID = *r.NamedID
 	}
-	err = tx.DB.Where("request_id = ? AND workspace_id = ? AND decision = ?", r.ID, r.WorkspaceID, models.VoteApprove).Order("at, id").Find(&f.Votes).Error
+	f.Votes, err = models.All[models.Vote](tx, "SELECT * FROM votes WHERE request_id = ? AND workspace_id = ? AND decision = ? ORDER BY at, id",
+		r.ID, r.WorkspaceID, string(models.VoteApprove))
 	if err != nil {
 		return Facts{}, fmt.Errorf("approvals: read votes: %w", err)
 	}

@@ -106,7 +106,7 @@ func (s *Service) revokeOf(tx *models.Tx, userIDs []string) error {
 func (s *Service) settlePending(tx *models.Tx, after string) error {
 	q := tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND status = ?", tx.By.WorkspaceID, models.RequestPending).Order("created_at, id").Limit(settleBatch)
 	if after != "" {
-		last, err := takeRequest(tx, tx.DB.Select("id", "created_at"), after)
+		last, err := takeRequest(tx, "id, created_at", after, "")
 		if err != nil {
 			return ignoreMissing(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/apdesk/apdesk/models"
@@ -30,7 +29,7 @@ func mayRead(by models.Principal) error {
 // findRequest reads a request the caller may read; NOT_FOUND for another workspace's, and for an agent
 // also what others filed.
 func findRequest(tx *models.Tx, id string) (models.ApprovalRequest, error) {
-	r, err := takeRequest(tx, tx.DB, id)
+	r, err := takeRequest(tx, "*", id, "")
 	if err != nil {
 		return r, err
 	}
@@ -49,12 +48,11 @@ func lockVisible(tx *models.Tx, id string) (models.ApprovalRequest, error) {
 // lockRequest reads a request of the workspace for a change: votes, redeems and revocations wait for
 // one another here.
 func lockRequest(tx *models.Tx, id string) (models.ApprovalRequest, error) {
-	return takeRequest(tx, tx.Lock(), id)
+	return takeRequest(tx, "*", id, tx.ForChange())
 }
 
-func takeRequest(tx *models.Tx, db *gorm.DB, id string) (models.ApprovalRequest, error) {
-	var r models.ApprovalRequest
-	err := db.Where("id = ? AND workspace_id = ?", id, tx.By.WorkspaceID).Take(&r).Error
+func takeRequest(tx *models.Tx, columns, id, locking string) (models.ApprovalRequest, error) {
+	r, err := models.One[models.ApprovalRequest](tx, "SELECT "+columns+" FROM approval_requests WHERE id = ? AND workspace_id = ?"+locking, id, tx.By.WorkspaceID)
 	if errors.Is(err, models.ErrNoRow) {
 		return r, models.Missing("approval request", clip(id, 80))
 	}
@@ -157,7 +155,8 @@ func change(tx *models.Tx, r *models.ApprovalRequest, columns map[string]any) er
 	if done.Error != nil {
 		return fmt.Errorf("approvals: change request: %w", done.Error)
 	}
-	if err := tx.DB.Where("id = ?", r.ID).Take(r).Error; err != nil {
+	var err error
+	if *r, err = models.One[models.ApprovalRequest](tx, "SELECT * FROM approval_requests WHERE id = ?", r.ID); err != nil {
 		return fmt.Errorf("approvals: read request again: %w", err)
 	}
 	return nil
@@ -165,8 +164,8 @@ func change(tx *models.Tx, r *models.ApprovalRequest, columns map[string]any) er
 
 // approvalOf reads the grant of a request; ok is false when there is none.
 func approvalOf(tx *models.Tx, requestID string) (a models.Approval, ok bool, err error) {
-	var rows []models.Approval
-	if err := tx.DB.Where("request_id = ? AND workspace_id = ?", requestID, tx.By.WorkspaceID).Limit(1).Find(&rows).Error; err != nil {
+	rows, err := models.All[models.Approval](tx, "SELECT * FROM approvals WHERE request_id = ? AND workspace_id = ?", requestID, tx.By.WorkspaceID)
+	if err != nil {
 		return a, false, fmt.Errorf("approvals: read approval: %w", err)
 	}
 	if len(rows) == 0 {

@@ -1,6 +1,11 @@
 package models
 
-import "slices"
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+)
 
 // ConfirmationStatus is where a forwarded confirmation stands.
 type ConfirmationStatus string
@@ -130,14 +135,31 @@ func TopicConfirmations(workspaceID string) string { return "confirmations:" + w
 // CheckBlocked answers SECURITY_BLOCKED when the workspace acted in forbids the action on the
 // principal's channel.
 func (tx *Tx) CheckBlocked(action string) error {
-	if tx.By.Channel != ChannelAPI && tx.By.Channel != ChannelMCP {
+	return checkBlocked(tx.By, action, func(query string, args ...any) (*sql.Rows, error) { return tx.Query(query, args...) })
+}
+
+// CheckBlocked is Tx.CheckBlocked outside a transaction.
+func (s *Store) CheckBlocked(ctx context.Context, by Principal, action string) error {
+	return translate(checkBlocked(by, action, func(query string, args ...any) (*sql.Rows, error) {
+		return s.reader.QueryContext(ctx, s.places(query), args...)
+	}))
+}
+
+func checkBlocked(by Principal, action string, query func(string, ...any) (*sql.Rows, error)) error {
+	if by.Channel != ChannelAPI && by.Channel != ChannelMCP {
 		return nil
 	}
-	var n int64
-	err := tx.Value(&n, "SELECT count(*) FROM security_blocks WHERE workspace_id = ? AND action = ? AND channel = ?", tx.By.WorkspaceID, action, string(tx.By.Channel))
-	if err != nil || n == 0 {
+	rows, err := query("SELECT 1 FROM security_blocks WHERE workspace_id = ? AND action = ? AND channel = ?", by.WorkspaceID, action, string(by.Channel))
+	if err != nil {
+		return err
+	}
+	var one int
+	if err := firstRow(rows, &one); err != nil {
+		if errors.Is(err, ErrNoRow) {
+			return nil
+		}
 		return err
 	}
 	return E(SecurityBlocked, "The security settings of this workspace forbid "+action+" on this channel. An admin can change that under /settings/security.",
-		map[string]any{"action": action, "channel": tx.By.Channel, "settings": "/settings/security"})
+		map[string]any{"action": action, "channel": by.Channel, "settings": "/settings/security"})
 }

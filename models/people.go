@@ -225,13 +225,9 @@ func (m Member) Has(roles ...Role) bool {
 
 // Members lists the active members of the workspace acted in by name, all or only those named.
 func (tx *Tx) Members(userIDs ...string) ([]Member, error) {
-	q := tx.DB.Table("memberships m").Select("u.*").Joins("JOIN users u ON u.id = m.user_id").
-		Where("m.workspace_id = ? AND m.active AND u.active", tx.By.WorkspaceID).Order("u.name, u.id")
-	if len(userIDs) > 0 {
-		q = q.Where("m.user_id IN ?", userIDs)
-	}
-	var users []User
-	if err := q.Find(&users).Error; err != nil {
+	named, args := amongUsers("m.user_id", tx.By.WorkspaceID, userIDs)
+	users, err := All[User](tx, "SELECT u.* FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = ? AND m.active AND u.active"+named+" ORDER BY u.name, u.id", args...)
+	if err != nil {
 		return nil, err
 	}
 	roles, err := tx.rolesOf(userIDs...)
@@ -245,13 +241,22 @@ func (tx *Tx) Members(userIDs ...string) ([]Member, error) {
 	return members, nil
 }
 
-func (tx *Tx) rolesOf(userIDs ...string) (map[string][]Role, error) {
-	q := tx.DB.Where("workspace_id = ?", tx.By.WorkspaceID)
-	if len(userIDs) > 0 {
-		q = q.Where("user_id IN ?", userIDs)
+// amongUsers narrows a SELECT that begins with the workspace to some users; none named are all.
+func amongUsers(column, workspaceID string, userIDs []string) (condition string, args []any) {
+	args = []any{workspaceID}
+	if len(userIDs) == 0 {
+		return "", args
 	}
-	var rows []membershipRole
-	if err := q.Order("role").Find(&rows).Error; err != nil {
+	for _, id := range userIDs {
+		args = append(args, id)
+	}
+	return " AND " + column + " IN (?" + strings.Repeat(", ?", len(userIDs)-1) + ")", args
+}
+
+func (tx *Tx) rolesOf(userIDs ...string) (map[string][]Role, error) {
+	named, args := amongUsers("user_id", tx.By.WorkspaceID, userIDs)
+	rows, err := All[membershipRole](tx, "SELECT user_id, role FROM membership_roles WHERE workspace_id = ?"+named+" ORDER BY role", args...)
+	if err != nil {
 		return nil, err
 	}
 	roles := map[string][]Role{}

@@ -1,9 +1,7 @@
 package models
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,12 +12,6 @@ import (
 
 // What every call of the desk does runs on the database's driver alone: building a statement with GORM
 // costs more time than such a statement itself. Places are marked with ? for both databases.
-
-// querier is a database or one of its transactions.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
 
 // Exec runs one statement in the transaction and answers how many rows it changed.
 func (tx *Tx) Exec(query string, args ...any) (rows int64, err error) {
@@ -68,8 +60,8 @@ func firstRow(rows *sql.Rows, into ...any) error {
 	return rows.Close()
 }
 
-// All reads what a SELECT finds into structs of the kind GORM keeps, by the columns' names. A column
-// without a field is an error.
+// All reads what a SELECT finds into structs of the kind GORM keeps, by the columns' names. What has no
+// field is left out.
 func All[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
@@ -89,6 +81,10 @@ func All[T any](tx *Tx, query string, args ...any) ([]T, error) {
 		all = append(all, *new(T))
 		row := reflect.ValueOf(&all[len(all)-1]).Elem()
 		for i, index := range fields {
+			if index == nil {
+				into[i] = new(any)
+				continue
+			}
 			into[i] = row.FieldByIndex(index).Addr().Interface()
 		}
 		if err := rows.Scan(into...); err != nil {
@@ -124,11 +120,9 @@ func fieldsOf[T any](rows *sql.Rows) ([][]int, error) {
 	}
 	fields := make([][]int, len(columns))
 	for i, name := range columns {
-		field := s.FieldsByDBName[name]
-		if field == nil {
-			return nil, fmt.Errorf("models: %s has no field for the column %s", s.Name, name)
+		if field := s.FieldsByDBName[name]; field != nil {
+			fields[i] = field.StructField.Index
 		}
-		fields[i] = field.StructField.Index
 	}
 	return fields, nil
 }

@@ -109,6 +109,11 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 // cache prepares anew in every transaction, which cost a third of the writer's time.
 const statementCache = 256
 
+const (
+	writerCache     = 8192 // kibibytes of pages the writer keeps: the ends of every index it writes to
+	checkpointPages = 4000 // in the log (16 MB) before they are moved into the file, many changes of a page at once
+)
+
 // ownTimes lets SQLite's driver try the form in which Time is kept first. It tries one form after the
 // other on every timestamp it reads, which cost a tenth of the time of a page.
 var ownTimes = sync.OnceFunc(func() {
@@ -126,14 +131,15 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 		}
 	}
 	dsn := func(extra url.Values) string {
-		q := url.Values{"_busy_timeout": {"10000"}, "_foreign_keys": {"1"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"},
+		// database/sql uses a connection from one goroutine at a time, so SQLite need not lock it again.
+		q := url.Values{"_mutex": {"no"}, "_busy_timeout": {"10000"}, "_foreign_keys": {"1"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"},
 			"_stmt_cache_size": {strconv.Itoa(statementCache)}}
 		for k, v := range extra {
 			q[k] = v
 		}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
-	write, err := s.gorm(sqlite.Open(dsn(url.Values{"_txlock": {"immediate"}})))
+	write, err := s.gorm(sqlite.Open(dsn(url.Values{"_txlock": {"immediate"}, "_cache_size": {strconv.Itoa(-writerCache)}})))
 	if err != nil {
 		return err
 	}
@@ -144,6 +150,9 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 	writeDB.SetMaxOpenConns(1)
 	writeDB.SetMaxIdleConns(1)
 	if err := migrateUp(ctx, writeDB, goose.DialectSQLite3, "sqlite"); err != nil {
+		return errors.Join(err, writeDB.Close())
+	}
+	if _, err := writeDB.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)); err != nil {
 		return errors.Join(err, writeDB.Close())
 	}
 	if err := os.Chmod(path, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {

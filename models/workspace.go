@@ -79,9 +79,7 @@ func (tx *Tx) LockRules() (RuleSet, error) {
 
 // Workspace reads the workspace acted in.
 func (tx *Tx) Workspace() (Workspace, error) {
-	var w Workspace
-	err := tx.DB.Where("id = ?", tx.By.WorkspaceID).Take(&w).Error
-	return w, err
+	return One[Workspace](tx, "SELECT * FROM workspaces WHERE id = ?", tx.By.WorkspaceID)
 }
 
 // Calendar is the business calendar of the workspace acted in.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"gorm.io/gorm"
@@ -75,16 +76,22 @@ func (w *writer) loop() {
 		case <-w.quit:
 			return
 		}
-		for len(batch) < maxBatch {
-			select {
-			case job := <-w.queue:
-				batch = append(batch, job)
-				continue
-			default:
-			}
-			break
+		w.commit(w.gather(batch))
+	}
+}
+
+// gather adds what else has queued up. It lets those who are about to write go first, for as long as some
+// are: they would otherwise pay for a commit of their own. When nobody is, that costs nothing.
+func (w *writer) gather(batch []write) []write {
+	for {
+		before := len(batch)
+		for len(batch) < maxBatch && len(w.queue) > 0 {
+			batch = append(batch, <-w.queue)
 		}
-		w.commit(batch)
+		if len(batch) == maxBatch || len(batch) == before && before > 0 && len(w.queue) == 0 {
+			return batch
+		}
+		runtime.Gosched()
 	}
 }
 

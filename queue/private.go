@@ -3,7 +3,10 @@ package queue
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -268,7 +271,25 @@ func hideInErrors(h *hider, errs []models.SeenError) {
 
 // hideInvoice hides inside one invoice alone, as lists show it.
 func hideInvoice(invoice json.RawMessage) json.RawMessage {
+	if !namesPrivate(invoice) {
+		return invoice
+	}
 	h := &hider{}
 	h.learnRaw(invoice)
 	return h.raw(invoice)
+}
+
+// namesPrivate says whether anything in JSON could be tax or bank data, by any name or text in it; also of
+// what cannot be read. Most invoices have none, and lists show many.
+func namesPrivate(raw json.RawMessage) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := d.ReadToken()
+		if err != nil {
+			return err != io.EOF
+		}
+		if token.Kind() == '"' && models.IsPrivateName(token.String()) {
+			return true
+		}
+	}
 }

@@ -167,7 +167,7 @@ func (a *API) allowed(ctx context.Context, e endpoint, by models.Principal) erro
 	if e.action == "" {
 		return nil
 	}
-	err := a.cfg.Store.View(ctx, by, func(tx *models.Tx) error { return tx.CheckBlocked(e.action) })
+	err := a.cfg.Store.CheckBlocked(ctx, by, e.action)
 	if models.IsCode(err, models.SecurityBlocked) && len(e.roles) > 0 {
 		if refused := by.NeedRole(e.roles...); refused != nil {
 			return refused

@@ -235,7 +235,7 @@ func (h *handler) checkBlocked(ctx context.Context, t *tool, by models.Principal
 	if t.noWorkspace {
 		return nil
 	}
-	err := h.cfg.Store.View(ctx, by, func(tx *models.Tx) error { return tx.CheckBlocked(t.name) })
+	err := h.cfg.Store.CheckBlocked(ctx, by, t.name)
 	if t.asks {
 		return confirm.Unavailable(err)
 	}

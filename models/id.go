@@ -29,6 +29,8 @@ const (
 	PrefixToken           = "tok"
 	PrefixDelegation      = "deleg"
 	PrefixNotice          = "note"
+	PrefixSavedView       = "view"
+	PrefixAttachment      = "file"
 )
 
 // IDs makes prefixed ids that sort by creation. It is safe for concurrent use.

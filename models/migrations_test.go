@@ -37,6 +37,7 @@ func TestBothDatabasesHaveOneSchema(t *testing.T) {
 var (
 	schemaStatement = regexp.MustCompile(`(?m)^CREATE (?:TABLE|(?:UNIQUE )?INDEX)[^;]*;`)
 	timestampType   = regexp.MustCompile(`\bTIMESTAMPTZ\b`)
+	bytesType       = regexp.MustCompile(`\bBYTEA\b`)
 	blanks          = regexp.MustCompile(`\s+`)
 )
 
@@ -52,7 +53,7 @@ func statements(t *testing.T, file string) []string {
 		t.Fatalf("%s makes nothing", file)
 	}
 	for i, s := range found {
-		found[i] = blanks.ReplaceAllString(timestampType.ReplaceAllString(s, "TIMESTAMP"), " ")
+		found[i] = blanks.ReplaceAllString(bytesType.ReplaceAllString(timestampType.ReplaceAllString(s, "TIMESTAMP"), "BLOB"), " ")
 	}
 	return found
 }

@@ -180,7 +180,7 @@ func bulkItem(tx *models.Tx, light models.ApprovalRequest, facts Facts, members 
 		item.OnBehalfOf = with.owner.User.Name
 	}
 	item.Left = max(tally.Required-tally.Yes-1, 0)
-	r, err := takeRequest(tx, tx.DB, light.ID)
+	r, err := takeRequest(tx, "*", light.ID, "")
 	if err != nil {
 		return item, err
 	}

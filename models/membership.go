@@ -119,10 +119,10 @@ func (tx *Tx) keepAnAdmin(m member) error {
 		map[string]any{"reason": "last_admin", "workspace_id": tx.By.WorkspaceID})
 }
 
-// DeactivateMember ends somebody's work in the workspace acted in. Delegations from and to them end,
-// their claims go back, approvals they gave and nobody used are revoked, requests settle again (by the
-// hooks), and with their last active membership their sessions and tokens end too. Admins of the
-// workspace may, and the operator. It fails with NOT_FOUND, CONFLICT when they are inactive already, and
+// DeactivateMember ends somebody's work in the workspace acted in. The hooks give their claims back, end
+// delegations from and to them, revoke approvals they gave and nobody used, and settle requests again;
+// with their last active membership their sessions and tokens end too. Admins of the workspace may, and
+// the operator. It fails with NOT_FOUND, CONFLICT when they are inactive already, and
 // UNPROCESSABLE_ENTITY for oneself and the last active admin.
 func (tx *Tx) DeactivateMember(userID, reason string) error {
 	reason, err := checkReason(reason)
@@ -151,15 +151,7 @@ func (tx *Tx) DeactivateMember(userID, reason string) error {
 	if err != nil {
 		return err
 	}
-	return tx.left(m.user)
-}
-
-// left does what follows for one workspace when somebody no longer acts in it.
-func (tx *Tx) left(u User) error {
-	if err := tx.endDelegations(u); err != nil {
-		return err
-	}
-	return tx.peopleChanged(u.ID)
+	return tx.peopleChanged(userID)
 }
 
 func (tx *Tx) setMembership(userID string, active bool) error {
@@ -195,43 +187,6 @@ func (tx *Tx) activeElsewhere(userID, workspaceID string) (bool, error) {
 	var n int64
 	err := tx.DB.Model(&Membership{}).Where("user_id = ? AND workspace_id <> ? AND active", userID, workspaceID).Count(&n).Error
 	return n > 0, err
-}
-
-// endDelegations ends what is delegated by or to somebody in the workspace, running or planned, and tells
-// the person on the other side.
-func (tx *Tx) endDelegations(u User) error {
-	var list []Delegation
-	err := tx.Lock().Where("workspace_id = ? AND (from_id = ? OR to_id = ?) AND ended_at IS NULL AND ends_at > ?", tx.By.WorkspaceID, u.ID, u.ID, tx.Now).
-		Order("id").Find(&list).Error
-	if err != nil {
-		return err
-	}
-	for _, d := range list {
-		err := tx.DB.Model(&Delegation{}).Where("id = ?", d.ID).Updates(map[string]any{"ended_at": tx.Now, "ended_by": tx.By.UserName}).Error
-		if err != nil {
-			return err
-		}
-		why := u.Name + " is no longer active in the workspace"
-		err = tx.Audit("delegation.ended", Ref{Subject: d.ID}, map[string]any{"delegation": d.ID, "from": d.FromName, "to": d.ToName, "why": why})
-		if err != nil {
-			return err
-		}
-		other := d.FromID
-		if other == u.ID {
-			other = ""
-			if d.ToID != nil {
-				other = *d.ToID
-			}
-		}
-		if other == "" {
-			continue
-		}
-		err = tx.Tell("delegation.ended", d.ID, map[string]any{"from": d.FromName, "to": d.ToName, "by": tx.By.UserName, "why": why}, other)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ReactivateMember lets somebody work in the workspace again, with the roles they had. Ended sessions,
@@ -374,7 +329,7 @@ func (tx *Tx) DeactivateUser(userID, reason string) error {
 		if err != nil {
 			return err
 		}
-		return tx.left(m.user)
+		return tx.peopleChanged(userID)
 	})
 }
 
@@ -707,6 +662,20 @@ func (s *Store) WhatLeaving(ctx context.Context, by Principal, userID string, ke
 		return tx.DB.Model(&Token{}).Where("user_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", userID, tx.Now).Count(&l.Ends.Tokens).Error
 	})
 	return l, err
+}
+
+// ActiveDelegations lists the absences of the workspace acted in that hold now, by their end: all, or
+// those from and to one person.
+func (s *Store) ActiveDelegations(ctx context.Context, by Principal, userID string) ([]Delegation, error) {
+	var list []Delegation
+	err := s.View(ctx, by, func(tx *Tx) error {
+		q := tx.DB.Where("workspace_id = ? AND ends_at > ? AND starts_at <= ? AND ended_at IS NULL", by.WorkspaceID, tx.Now, tx.Now)
+		if userID != "" {
+			q = q.Where("(from_id = ? OR to_id = ?)", userID, userID)
+		}
+		return q.Order("ends_at, id").Find(&list).Error
+	})
+	return list, err
 }
 
 // recentEvents bounds how far back RecentActs looks.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/models/modelstest"
@@ -346,63 +345,6 @@ func TestHooksSeeWhoChangedInEachWorkspace(t *testing.T) {
 		want := []string{"1000 ap_clerk", "2000 auditor", "1000 procurement", "1000 gone", "2000 gone", "1000 procurement", "2000 auditor", "1000 gone", "1000 procurement"}
 		if !slices.Equal(seen, want) {
 			t.Errorf("seen %v, want %v", seen, want)
-		}
-	})
-}
-
-func TestDelegationsEndWithTheirPeople(t *testing.T) {
-	t.Parallel()
-	modelstest.EachAt(t, func(t *testing.T, store *models.Store, clock *modelstest.Clock) {
-		company(t, store)
-		finance := []models.Role{models.RoleFinanceLead}
-		ines := person(t, store, models.NewUser{Email: "ines@example.com", Name: "Ines", Roles: finance})
-		jonas := person(t, store, models.NewUser{Email: "jonas@example.com", Name: "Jonas", Roles: finance})
-		kai := person(t, store, models.NewUser{Email: "kai@example.com", Name: "Kai", Roles: finance})
-		delegate := func(id string, from, to models.User, first, last time.Duration) {
-			t.Helper()
-			err := try(t, store, operator, func(tx *models.Tx) error {
-				return tx.DB.Create(&models.Delegation{ID: id, WorkspaceID: "1000", FromID: from.ID, FromName: from.Name, ToID: &to.ID, ToName: to.Name,
-					FirstDay: models.DateOf(tx.Now.Add(first), time.UTC), LastDay: models.DateOf(tx.Now.Add(last), time.UTC), TimeZone: "UTC",
-					StartsAt: tx.Now.Add(first), EndsAt: tx.Now.Add(last), CreatedByName: from.Name, CreatedAt: tx.Now}).Error
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		delegate("over", ines, jonas, 0, time.Hour)
-		clock.Advance(2 * time.Hour)
-		delegate("running", ines, jonas, -time.Hour, 24*time.Hour)
-		delegate("planned", jonas, kai, 48*time.Hour, 72*time.Hour)
-		delegate("others", kai, ines, 48*time.Hour, 72*time.Hour)
-		adam := admin(t, store, "adam")
-		if would, err := store.WhatLeaving(t.Context(), adam, jonas.ID); err != nil || would.Delegations != 2 {
-			t.Errorf("the preview counts %+v, %v", would, err)
-		}
-		if err := try(t, store, adam, func(tx *models.Tx) error { return tx.DeactivateMember(jonas.ID, "") }); err != nil {
-			t.Fatal(err)
-		}
-		ended := map[string]bool{}
-		var told int64
-		err := store.View(t.Context(), operator, func(tx *models.Tx) error {
-			var all []models.Delegation
-			if err := tx.DB.Find(&all).Error; err != nil {
-				return err
-			}
-			for _, d := range all {
-				ended[d.ID] = !d.EndedAt.IsZero() && d.EndedBy == "adam"
-			}
-			return tx.DB.Model(&models.Notice{}).Where("kind = ? AND user_id IN ?", "delegation.ended", []string{ines.ID, kai.ID}).Count(&told).Error
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id, want := range map[string]bool{"over": false, "running": true, "planned": true, "others": false} {
-			if ended[id] != want {
-				t.Errorf("delegation %s ended: %v, want %v", id, ended[id], want)
-			}
-		}
-		if told != 2 {
-			t.Errorf("%d people were told, want Ines and Kai", told)
 		}
 	})
 }

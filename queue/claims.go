@@ -85,6 +85,10 @@ func (s *Service) ReturnClaims(tx *models.Tx, userIDs ...string) error {
 			if err := tx.Audit("case.claim_returned", c.Ref(), map[string]any{"from": holder.Name, "queue": c.Queue, "version": c.Version}); err != nil {
 				return err
 			}
+			why := "you no longer work the queue " + c.Queue.Title()
+			if err := tx.Tell("case.returned", c.ID, map[string]any{"why": why, "by": tx.By.UserName}, id); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

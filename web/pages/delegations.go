@@ -1,3 +1,342 @@
 package pages
 
-func mountDelegations(_, _ route) {}
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apdesk/apdesk/approvals"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+func mountDelegations(get, post route) {
+	get("/settings/delegations", (*visit).listDelegations)
+	post("/settings/delegations", (*visit).delegate)
+	post("/settings/delegations/:id/end", (*visit).endDelegation)
+}
+
+const (
+	formDelegation    = "delegation"
+	formEndDelegation = "end:"
+	delegationsPath   = "/settings/delegations"
+)
+
+// deciding are the roles whose holders decide something, or see to it that others do.
+var deciding = []models.Role{models.RoleAPClerk, models.RoleAPLead, models.RoleProcurement, models.RoleFinanceLead, models.RoleMasterData}
+
+// listDelegations is GET /settings/delegations.
+func (v *visit) listDelegations() error { return v.delegations(http.StatusOK, refusal{}) }
+
+func (v *visit) delegations(status int, refused refusal) error {
+	current, err := v.p.approvals.Delegations(v.ctx, v.by, false)
+	if err != nil {
+		return err
+	}
+	ended, err := v.p.approvals.Delegations(v.ctx, v.by, true)
+	if err != nil {
+		return err
+	}
+	page, err := v.page("Away, and in whose place", v.link(delegationsPath), "delegations")
+	if err != nil {
+		return err
+	}
+	out := views.DelegationsPage{Page: page, Tabs: v.settingsTabs(delegationsPath),
+		Lead: "Who is away, and who decides in their place meanwhile. Both people’s limits count, and page and trail name both."}
+	for _, d := range current {
+		card := v.delegationCard(d, refused)
+		if v.concerns(d.Delegation) {
+			out.Mine = append(out.Mine, card)
+		} else {
+			out.Others = append(out.Others, card)
+		}
+	}
+	for _, d := range ended {
+		out.Ended = append(out.Ended, v.delegationCard(d, refused))
+	}
+	if id, isEnd := strings.CutPrefix(refused.form, formEndDelegation); isEnd && !slices.ContainsFunc(current, func(d approvals.DelegationView) bool { return d.ID == id && d.CanEnd }) {
+		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: refused.heading, Text: ui.Foreign(sentence(refused.problems[""])), TestID: "refused"})
+	}
+	if !v.by.Has(deciding...) {
+		out.WhyNot = "Nothing waits for your roles, so there is nothing to hand to somebody else. An AP lead can plan an absence for a colleague."
+		return render(v.c, status, views.Delegations(out))
+	}
+	if out.Form, err = v.delegationForm(refused.of(formDelegation)); err != nil {
+		return err
+	}
+	return render(v.c, status, views.Delegations(out))
+}
+
+// concerns says whether the reader is away by it, or decides by it.
+func (v *visit) concerns(d models.Delegation) bool {
+	return d.FromID == v.by.UserID || (d.ToID != nil && *d.ToID == v.by.UserID)
+}
+
+func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) views.DelegationCard {
+	card := views.DelegationCard{ID: d.ID, Heading: v.delegationHeading(d), State: delegationBadge(d.State), What: upper(documentsOf(d.DocumentType)), Note: ui.Foreign(d.Note),
+		When: weekday(d.FirstDay) + " to " + weekday(d.LastDay) + " (" + d.TimeZone + ")", Set: "Set by " + d.CreatedByName + ", " + v.day(d.CreatedAt)}
+	if d.FirstDay == d.LastDay {
+		card.When = weekday(d.FirstDay) + " (" + d.TimeZone + ")"
+	}
+	switch d.State {
+	case approvals.DelegationPlanned:
+		card.Next, card.NextIs = v.at(d.StartsAt), "starts"
+	case approvals.DelegationActive:
+		card.Next, card.NextIs = v.at(d.EndsAt), "ends"
+		card.Moved = v.moved(d)
+	default:
+		card.Next, card.NextIs = v.at(d.EndsAt), "ended"
+		if !d.EndedAt.IsZero() {
+			card.Next, card.NextIs = v.at(d.EndedAt), "ended by "+d.EndedBy
+		}
+	}
+	if !d.CanEnd {
+		return card
+	}
+	end := &views.DelegationEnd{Form: v.form(v.link(delegationsPath + "/" + url.PathEscape(d.ID) + "/end")), What: v.endMeans(d), Button: ui.Button{Label: "End it now", Variant: ui.ButtonPlain}}
+	if d.State == approvals.DelegationPlanned {
+		end.Button.Label = "Call it off"
+	}
+	end.Button.About = card.Heading
+	own := refused.of(formEndDelegation + d.ID)
+	end.Heading, end.Errors = own.heading, own.summary()
+	card.End = end
+	return card
+}
+
+// delegationHeading says who is away and who decides, as the reader would say it.
+func (v *visit) delegationHeading(d approvals.DelegationView) string {
+	isAway, decide := d.FromName+" is away", d.ToName+" decides"
+	if d.FromID == v.by.UserID {
+		isAway = "You are away"
+	}
+	switch {
+	case d.ToID == nil:
+		decide = "nobody decides in their place"
+		if d.FromID == v.by.UserID {
+			decide = "nobody decides in your place"
+		}
+	case *d.ToID == v.by.UserID:
+		decide = "you decide"
+	}
+	return isAway + "; " + decide
+}
+
+func delegationBadge(state string) ui.Badge {
+	switch state {
+	case approvals.DelegationPlanned:
+		return ui.Badge{Text: "Planned", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	case approvals.DelegationActive:
+		return ui.Badge{Text: "Away now", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+	}
+	return ui.Badge{Text: "Ended", Tone: ui.ToneNeutral, Sign: ui.SignDone}
+}
+
+// moved says what waits with the delegate through it now.
+func (v *visit) moved(d approvals.DelegationView) string {
+	switch {
+	case d.ToID == nil:
+		return "Requests stay where they are; the list of approvers says that " + d.FromName + " is away."
+	case *d.ToID == v.by.UserID:
+		return counts(int64(d.Moved), "No request waits with you through it now.", "1 request waits with you through it now.", "%d requests wait with you through it now.")
+	}
+	return counts(int64(d.Moved), "No request waits with "+d.ToName+" through it now.", "1 request waits with "+d.ToName+" through it now.",
+		"%d requests wait with "+d.ToName+" through it now.")
+}
+
+// endMeans says what ending it does.
+func (v *visit) endMeans(d approvals.DelegationView) string {
+	whose := d.FromName
+	if d.FromID == v.by.UserID {
+		whose = "you"
+	}
+	switch {
+	case d.State == approvals.DelegationPlanned:
+		return "It never starts; what waits for " + whose + " stays there. Both are told."
+	case d.ToID == nil:
+		return "From now on " + whose + " counts as there again."
+	}
+	return "What waits with " + d.ToName + " through it and is not decided comes back to " + whose + " at once. Votes already cast keep counting. Both are told."
+}
+
+// zoneOfPerson is the time zone in which somebody's days are counted.
+func (v *visit) zoneOfPerson(u models.User) *time.Location {
+	if u.TimeZone != "" {
+		if zone, err := time.LoadLocation(u.TimeZone); err == nil {
+			return zone
+		}
+	}
+	return v.ws.Zone()
+}
+
+func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
+	var members []models.Member
+	err := v.p.store.View(v.ctx, v.by, func(tx *models.Tx) error {
+		var err error
+		members, err = tx.Members()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	types, err := v.documentTypes()
+	if err != nil {
+		return nil, err
+	}
+	forOthers := v.by.Has(models.RoleAPLead)
+	zone := v.zoneOfPerson(v.id.User)
+	today := models.DateOf(models.At(v.now), zone).String()
+	person := ui.Field{Name: "person", Label: "Who is away", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: "I am", Selected: true}},
+		Hint: "As AP lead you can plan it for a colleague, and then not name yourself."}
+	delegate := ui.Field{Name: "delegate", Label: "Who decides meanwhile", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody: requests stay where they are", Selected: true}},
+		Hint: "People with a role that decides. Their own limit counts too."}
+	for _, m := range members {
+		if m.User.Kind != models.KindPerson || !m.Has(deciding...) {
+			continue
+		}
+		label := m.User.Name + ", " + lower(roleTitles(m.Roles))
+		if m.User.ID != v.by.UserID {
+			person.Options = append(person.Options, ui.Option{Value: m.User.Email, Label: label})
+			delegate.Options = append(delegate.Options, ui.Option{Value: m.User.Email, Label: label})
+		}
+	}
+	days, first := "Days count in "+zone.String()+", your time zone.", ui.Field{Name: "first_day", Label: "First day away", Kind: ui.FieldDate, Required: true, Min: today}
+	if forOthers {
+		days, first.Min = "Days count in the time zone of who is away; yours is "+zone.String()+".", ""
+	}
+	first.Hint = days
+	last := ui.Field{Name: "last_day", Label: "Last day away", Kind: ui.FieldDate, Required: true, Hint: "It ends at the midnight after this day."}
+	documentType := ui.Field{Name: "document_type", Label: "Document type", Hint: "Empty: every type. " + types}
+	note := ui.Field{Name: "note", Label: "Note", Hint: "Read by people of this workspace", Kind: ui.FieldArea, Rows: 2}
+
+	f := &views.DelegationForm{Form: v.form(v.link(delegationsPath)), Button: ui.Button{Label: "Plan the absence", Variant: ui.ButtonPrimary},
+		Will: []string{
+			"From the start of the first day, requests that wait for the absent person wait for the delegate instead, if both people’s limits cover the amount and nothing else keeps the delegate from deciding. The absent person cannot vote on those meanwhile.",
+			"What the delegate may not decide stays with the absent person, and so does everything when nobody is named.",
+			"At the midnight after the last day, or when it is ended earlier, what is undecided comes back. Votes already cast keep counting.",
+			"Neither of the two can decide what the other asked for while it holds.",
+			"Both are told, and a vote reads “" + orSome(firstOther(delegate), "delegate") + " on behalf of …” on page and trail.",
+		}}
+	for i, field := range []*ui.Field{&person, &delegate, &first, &last, &documentType, &note} {
+		*field = refused.field(*field)
+		if i == 0 && !forOthers {
+			continue
+		}
+		switch {
+		case i < 2:
+			f.Who = append(f.Who, *field)
+		case i < 4:
+			f.When = append(f.When, *field)
+		default:
+			f.What = append(f.What, *field)
+		}
+	}
+	f.Heading, f.Errors = refused.heading, refused.summary(slices.Concat(f.Who, f.When, f.What)...)
+	return f, nil
+}
+
+// firstOther is a name to show how a vote will read.
+func firstOther(f ui.Field) string {
+	for _, o := range f.Options {
+		if o.Value != "" {
+			name, _, _ := strings.Cut(o.Label, ", ")
+			return name
+		}
+	}
+	return ""
+}
+
+// documentTypes names the types that the matrix tells apart.
+func (v *visit) documentTypes() (string, error) {
+	rules, err := v.p.approvals.Rules(v.ctx, v.by)
+	if err != nil {
+		return "", err
+	}
+	var types []string
+	for _, r := range rules {
+		if t := ui.Foreign(r.Rule.DocumentType).Plain(); t != "" && !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	slices.Sort(types)
+	if len(types) == 0 {
+		return "The rules of this workspace tell none apart.", nil
+	}
+	return "The rules of this workspace name " + list(types) + ".", nil
+}
+
+// delegate is POST /settings/delegations.
+func (v *visit) delegate() error {
+	typed := v.typed("person", "delegate", "first_day", "last_day", "document_type", "note")
+	n := approvals.NewDelegation{PersonEmail: typed["person"], DelegateEmail: typed["delegate"], DocumentType: typed["document_type"], Note: typed["note"]}
+	var issues []models.Issue
+	for name, to := range map[string]*models.Date{"first_day": &n.FirstDay, "last_day": &n.LastDay} {
+		day, err := optionalDate(typed[name], "/"+name)
+		if err != nil {
+			issues = append(issues, models.Issue{Path: "/" + name, Message: "must be a calendar date such as 2026-10-05"})
+		}
+		*to = day
+	}
+	err := invalid(issues)
+	if err == nil {
+		_, err = v.p.approvals.Delegate(v.ctx, v.by, n)
+	}
+	if err == nil {
+		v.p.say(v.c, "delegated")
+		return seeOther(v.c, string(v.link(delegationsPath)))
+	}
+	r, ok := refuse(err, formDelegation, "The absence was not planned", typed, nil)
+	if !ok {
+		return err
+	}
+	return v.delegations(formStatus(err), r)
+}
+
+// endDelegation is POST /settings/delegations/{id}/end.
+func (v *visit) endDelegation() error {
+	id := v.param("id")
+	err := v.p.approvals.EndDelegation(v.ctx, v.by, id)
+	if err == nil {
+		v.p.say(v.c, "delegation_ended")
+		return seeOther(v.c, string(v.link(delegationsPath)))
+	}
+	r, ok := refuse(err, formEndDelegation+id, "Nothing was ended", nil, nil)
+	if !ok {
+		return err
+	}
+	return v.delegations(formStatus(err), r)
+}
+
+// delegationNotes says above what waits for a person that they decide for somebody, or somebody for them.
+func (v *visit) delegationNotes() ([]ui.Notice, error) {
+	running, err := v.p.store.ActiveDelegations(v.ctx, v.by, v.by.UserID)
+	if err != nil {
+		return nil, err
+	}
+	var out []ui.Notice
+	for _, d := range running {
+		until := " until " + weekday(d.LastDay)
+		covers := ""
+		if d.DocumentType != "" {
+			covers = " on " + documentsOf(d.DocumentType)
+		}
+		n := ui.Notice{Tone: ui.ToneInfo, URL: v.link(delegationsPath), TestID: "delegation-note"}
+		switch {
+		case d.FromID != v.by.UserID:
+			n.Heading = "You decide for " + d.FromName + covers + until
+			n.Text, n.LinkText = "What both your limits cover waits for you, marked with the name.", "What has moved"
+		case d.ToID == nil:
+			n.Heading = "You are away" + covers + until
+			n.Text, n.LinkText = "Nobody decides in your place; requests wait for you.", "End it"
+		default:
+			n.Tone = ui.ToneWarn
+			n.Heading = d.ToName + " decides for you" + covers + until
+			n.Text, n.LinkText = "What both your limits cover waits there. To decide it yourself, end the absence.", "End it"
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

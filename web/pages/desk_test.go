@@ -50,9 +50,17 @@ var passwordHash = sync.OnceValues(func() (string, error) { return models.HashPa
 func newDesk(t testing.TB) *desk {
 	t.Helper()
 	store, clock := modelstest.SQLite(t)
+	return newDeskOn(t, store, clock)
+}
+
+// newDeskOn is newDesk on a database of the test's choice.
+func newDeskOn(t testing.TB, store *models.Store, clock *modelstest.Clock) *desk {
+	t.Helper()
 	d := &desk{t: t, store: store, clock: clock, queue: queue.New(store), approvals: approvals.New(store), users: map[string]models.User{}}
 	d.queue.UseApprovals(d.approvals)
 	d.approvals.UseCases(d.queue)
+	store.OnPeopleChanged(d.queue.ReturnClaims)
+	store.OnPeopleChanged(d.approvals.PeopleChanged)
 	confirmations, err := confirm.New(store, []byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)

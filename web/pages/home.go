@@ -44,6 +44,10 @@ func (v *visit) home() error {
 	if err != nil {
 		return err
 	}
+	standIns, err := v.delegationNotes()
+	if err != nil {
+		return err
+	}
 	page, err := v.page(waitingCount{len(work.Claimed) + waiting.n + len(beside.answers), waiting.more}.counted("Your desk"), v.link("/"), "home")
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (v *visit) home() error {
 		ConfirmationsURL: v.link("/confirmations"), ConfirmationsEmpty: v.nothingToConfirm(),
 		Holds: v.holdRows(due.Items[:min(len(due.Items), shownHere)]), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
 		HoldsEmpty: ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."},
-		Notices:    append(v.alerts(work.Fraud, shown.Items), unreported...),
+		Notices:    slices.Concat(standIns, v.alerts(work.Fraud, shown.Items), unreported),
 	}
 	for _, c := range work.Counts {
 		out.Queues = append(out.Queues, v.queueCount(c))

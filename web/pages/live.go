@@ -57,6 +57,10 @@ func (v *visit) topics(name string) ([]string, error) {
 		return []string{models.TopicConfirmations(ws)}, nil
 	case "holds":
 		return []string{models.TopicHolds(ws)}, nil
+	case "people":
+		return []string{models.TopicPeople(ws)}, nil
+	case "delegations":
+		return []string{models.TopicApprovals(ws), models.TopicPeople(ws)}, nil
 	case "notices":
 		return nil, nil // told on every page's stream
 	case "invoice":

@@ -30,8 +30,12 @@ func pageBehind(path string) string {
 	switch {
 	case len(parts) >= 2 && (parts[0] == "cases" || parts[0] == "approvals" || parts[0] == "confirmations" || parts[0] == "holds"):
 		return "/" + parts[0] + "/" + url.PathEscape(parts[1])
-	case len(parts) >= 2 && parts[0] == "settings" && (parts[1] == "rules" || parts[1] == "servers" || parts[1] == "security"):
+	case len(parts) >= 2 && parts[0] == "settings" && (parts[1] == "rules" || parts[1] == "servers" || parts[1] == "security" || parts[1] == "delegations"):
 		return "/settings/" + parts[1]
+	case len(parts) >= 3 && parts[0] == "settings" && parts[1] == "people":
+		return "/settings/people/" + url.PathEscape(parts[2])
+	case len(parts) == 2 && parts[0] == "settings" && parts[1] == "people":
+		return "/settings/people"
 	case parts[0] == "settings":
 		return "/settings"
 	}

@@ -211,6 +211,8 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 	return []ui.Tab{
 		{Label: "Workspace", URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
 		{Label: "Approval rules", URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
+		{Label: "People", URL: v.link("/settings/people"), Current: current == "/settings/people", TestID: "tab-people"},
+		{Label: "Away", URL: v.link(delegationsPath), Current: current == delegationsPath, TestID: "tab-away"},
 		{Label: "Servers", URL: v.link("/settings/servers"), Current: current == "/settings/servers", TestID: "tab-servers"},
 		{Label: "Security", URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
 	}

@@ -198,7 +198,11 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 	settings := views.NavGroup{Heading: "Workspace", Items: []views.NavItem{
 		item("Settings", "/settings", "", "", "nav-settings"),
 		item("Approval rules", "/settings/rules", "", "", "nav-rules"),
+		item("Away", delegationsPath, "", "", "nav-away"),
 	}}
+	if readsAudit(v.by) {
+		settings.Items = append(settings.Items, item("Audit trail", auditPath, "", "", "nav-audit"))
+	}
 	return []views.NavGroup{desk, queues, settings}
 }
 

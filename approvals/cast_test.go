@@ -15,7 +15,7 @@ import (
 
 // desk is a company with people, an agent and an ERP, and the approvals service on a real database.
 type desk struct {
-	t     *testing.T
+	t     testing.TB
 	store *models.Store
 	svc   *approvals.Service
 	cases *caseBook
@@ -41,6 +41,11 @@ func (c *caseBook) OpenUnrouted(tx *models.Tx, r models.ApprovalRequest, _ model
 const company = "1000"
 
 func newDesk(t *testing.T, store *models.Store) *desk {
+	t.Helper()
+	return newDeskIn(t, store)
+}
+
+func newDeskIn(t testing.TB, store *models.Store) *desk {
 	t.Helper()
 	d := &desk{t: t, store: store, svc: approvals.New(store), cases: &caseBook{opened: map[string]models.SeenError{},
 		closed: map[string]string{}, reviews: map[string]string{}, answered: map[string]string{}},
@@ -128,7 +133,7 @@ func financeRule(required int) approvals.NewRule {
 }
 
 // ask is a request for an adjustment of an amount.
-func ask(t *testing.T, amount string, change ...func(*approvals.RequestInput)) approvals.RequestInput {
+func ask(t testing.TB, amount string, change ...func(*approvals.RequestInput)) approvals.RequestInput {
 	t.Helper()
 	money, err := models.ParseMoney(amount, "EUR")
 	if err != nil {

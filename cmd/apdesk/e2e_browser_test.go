@@ -274,3 +274,83 @@ func (w *window) picture(dir, name string) {
 	w.t.Helper()
 	w.page.MustScreenshot(filepath.Join(dir, name))
 }
+
+// inReach says whether something can be seen without scrolling.
+func (w *window) inReach(testID string) bool {
+	w.t.Helper()
+	return w.has(testID).MustEval(`() => { const r = this.getBoundingClientRect(); return r.height > 0 && r.top >= 0 && r.bottom <= window.innerHeight }`).Bool()
+}
+
+// On a phone, 380 pixels wide: a write above one person's limit takes two people one after the other,
+// and the first of them is away and has named a colleague.
+func TestTwoPeopleApproveOnAPhoneOneOfThemForSomebodyElse(t *testing.T) {
+	t.Parallel()
+	openBrowser(t)
+	c := founded(t, sqliteFile(t))
+	c.run("rule", "create", "--workspace", workspace, "--tool", "post_invoice_adjustment", "--person", fiona.email, "--then-role", "procurement",
+		"--currency", "EUR", "--from", "10000.01", "--to", "100000")
+	c.start()
+	request := c.as(c.agent).ask(t, approvalOf(invoice(88, "25000.75")))
+	told := c.waits(t, "/approval-requests/"+request)
+
+	away := c.signedIn(t, fiona)
+	away.visit("/settings/delegations")
+	away.fill("delegate", felix.name)
+	today := away.page.MustElement("[name=first_day]").MustAttribute("min")
+	away.fill("first_day", *today)
+	away.fill("last_day", *today)
+	away.press("Plan the absence")
+	away.visit("/approvals/" + request)
+	away.shows("why-not", "You delegated this to "+felix.name)
+	away.lacks("vote-form")
+
+	phone := func(who cast) *window {
+		w := c.signedIn(t, who)
+		w.resize(380, 740)
+		w.visit("/approvals")
+		return w
+	}
+	first := phone(felix)
+	first.shows("approval-row", "25,000.75", "Nordwind GmbH", "on behalf of "+fiona.name)
+	first.open(request)
+	first.shows("amount", "25,000.75 EUR")
+	first.shows("supplier", "Nordwind GmbH", "INV-88")
+	first.shows("exact-call", "Post an adjustment of 25,000.75 EUR on invoice 5105600088", "post_invoice_adjustment")
+	first.shows("needed", "a yes of "+fiona.name+", then one of Procurement")
+	first.shows("who-decides", felix.name+" (you) on behalf of "+fiona.name, "First:", "Then: procurement")
+	if first.wide() {
+		t.Error("the page is wider than the phone")
+	}
+	if !first.inReach("decide-bar") || !first.inReach("amount") {
+		t.Error("amount and decision are not both in reach when the page opens")
+	}
+	if first.inReach("approve") {
+		t.Fatal("the form is in sight already, so that the way to it shows nothing")
+	}
+	first.page.MustElementR("[data-testid=decide-bar] a", "Approve").MustClick()
+	first.page.MustWait(`() => { const r = document.querySelector("[data-testid=approve]").getBoundingClientRect(); return r.top >= 0 && r.bottom <= window.innerHeight }`)
+	first.fill("reason", "Agreed with the buyer.")
+	first.follow("approve")
+	first.shows("approval-status", "Pending")
+	first.shows("vote", felix.name+" on behalf of "+fiona.name, "Agreed with the buyer.")
+	first.shows("needed", "a yes of Procurement")
+	first.lacks("vote-form")
+
+	second := phone(petra)
+	second.open(request)
+	second.shows("who-decides", "said yes")
+	second.follow("approve")
+	second.shows("approval-status", "Approved")
+	if second.wide() {
+		t.Error("the approved page is wider than the phone")
+	}
+	second.shows("timeline", felix.name, "on behalf of "+fiona.name, petra.name)
+
+	got := told()
+	if got.text("status") != "approved" || !strings.HasPrefix(got.text("approval_id"), "apr_") {
+		t.Errorf("the agent reads %s, want an approval", got)
+	}
+	if by := got.String(); !strings.Contains(by, felix.name) || !strings.Contains(by, petra.name) {
+		t.Errorf("the agent reads %s, want both names", got)
+	}
+}

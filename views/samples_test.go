@@ -493,6 +493,10 @@ func gallery() map[string]templ.Component {
 		"settings":          views.Settings(sampleSettings()),
 		"rules":             views.Rules(sampleRules()),
 		"problem":           views.Problem(sampleProblem()),
+		"invoice":           views.InvoiceStory(sampleInvoiceStory()),
+		"notices":           views.Notices(sampleNotices()),
+		"notices-empty":     views.Notices(noNotices()),
+		"proof":             views.ProofRecord(sampleProof()),
 		"confirm":           views.Confirm(sampleConfirm()),
 
 		"confirmations":        views.Confirmations(sampleConfirmationsPage()),

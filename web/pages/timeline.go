@@ -331,6 +331,8 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 			t.what = "passed on a yes to " + d.Tool
 		}
 		return t
+	case "confirmation.refused":
+		return told{what: "forwarded a question that asks for a secret, which was refused", details: pairs("Server", d.Server, "Tool", d.Tool)}
 	case "confirmation.answer_refused":
 		return told{what: "tried to answer and was refused", details: pairs("Why", d.Why)}
 	case "confirmation.taken":

@@ -406,7 +406,7 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		}
 		return noticeTold{"Fraud", text, ui.ToneBad}
 	case "period.reopened_over":
-		text := "The period that " + orSome(d.By, "somebody") + " reopened until " + dateText(d.Until) + " is still open"
+		text := "The period that " + orSome(d.By, "somebody") + " reopened" + before(" until ", dateText(d.Until)) + " is still open"
 		if d.Closed != "" {
 			text += ": the books are closed through " + dateText(d.Closed)
 		}
@@ -418,4 +418,12 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		return noticeTold{"Case", "A case you had claimed went back to its queue" + d.because(), ui.ToneNeutral}
 	}
 	return noticeTold{"Notice", "Something changed that concerns you" + d.because(), ui.ToneNeutral}
+}
+
+// before puts words before a text that is there.
+func before(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
 }

@@ -1,0 +1,43 @@
+package views_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/apdesk/apdesk/views"
+)
+
+// An ordinary approval, with two people, a stand-in and a refused attempt, is filed on one sheet of A4.
+func TestTheProofOfAnApprovalFitsOneSheet(t *testing.T) {
+	b := browse(t)
+	d := openDesk(t, views.ProofRecord(sampleProof()))
+	page := b.MustPage(d.URL)
+	page.MustWaitLoad()
+	pdf, err := page.PDF(&proto.PagePrintToPDF{PreferCSSPageSize: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet, err := io.ReadAll(pdf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv("APDESK_GALLERY"); dir != "" {
+		if err := (proto.EmulationSetEmulatedMedia{Media: "print"}).Call(page); err != nil {
+			t.Fatal(err)
+		}
+		page.MustSetViewport(696, 1040, 2, false)
+		if err := os.WriteFile(dir+"/proof-print.png", page.MustScreenshotFullPage(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := bytes.Count(sheet, []byte("/Type /Page\n")) + bytes.Count(sheet, []byte("/Type /Page ")); n != 1 {
+		t.Errorf("the record takes %d sheets", n)
+	}
+	if !bytes.Contains(sheet, []byte("/MediaBox [0 0 594")) && !bytes.Contains(sheet, []byte("/MediaBox [0 0 595")) {
+		t.Error("the sheet is not A4")
+	}
+}

@@ -529,6 +529,29 @@ func TestVotersWhoLeaveAreReviewed(t *testing.T) {
 	})
 }
 
+func TestAVoteLostBeforeTheGrantDoesNotSpoilIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, clock *modelstest.Clock) {
+		d.person("greta", models.RoleFinanceLead)
+		d.rule(financeRule(2))
+		v := d.request("robot", ask(t, "1.00"))
+		d.yes("fumiko", v.RequestID)
+		d.deactivate("fumiko")
+		d.peopleChanged("fumiko")
+		for _, name := range []string{"frank", "greta"} {
+			clock.Advance(time.Minute)
+			d.yes(name, v.RequestID)
+		}
+		got, err := d.svc.Get(t.Context(), d.mcp("robot"), v.RequestID)
+		if err != nil || !slices.Equal(got.DecidedBy, []string{"frank", "greta"}) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		answer, err := d.redeem("sap", got.ApprovalID, "k", arguments("1.00"))
+		if err != nil || len(answer.Approvers) != 2 {
+			t.Fatalf("two people who are still there approved it: %+v, %v", answer, err)
+		}
+	})
+}
+
 func TestManyRequestsAreSettledInBatches(t *testing.T) {
 	modelstest.EachAt(t, func(t *testing.T, store *models.Store, clock *modelstest.Clock) {
 		d := newDesk(t, store)

@@ -373,6 +373,24 @@ func (f Facts) lost(v models.Vote, members map[string]models.Member) string {
 	return fmt.Sprintf("%s, who approved, no longer holds the role %s.", name, models.Role(v.Role).Title())
 }
 
+// basis is the yes votes a grant rests on: the last ones that make the number, or the last of each step.
+// Earlier ones were cast by people who had lost their place before the grant, since otherwise no other
+// vote would have been missing.
+func (f Facts) basis() []models.Vote {
+	var list []models.Vote
+	taken := [3]int{}
+	for _, v := range slices.Backward(f.Votes) {
+		step := f.stepOf(v)
+		if v.Decision != models.VoteApprove || (f.Routing.Steps() == 2 && taken[step] == 1) || (f.Routing.Steps() == 1 && taken[step] == f.Routing.Required()) {
+			continue
+		}
+		taken[step]++
+		list = append(list, v)
+	}
+	slices.Reverse(list)
+	return list
+}
+
 // Eligible is one person whom the routing names, or who stands in for one, and whether they may decide
 // now.
 type Eligible struct {

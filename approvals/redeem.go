@@ -194,7 +194,7 @@ func yesVotes(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
 	if err != nil {
 		return Facts{}, fmt.Errorf("approvals: read votes: %w", err)
 	}
-	if len(f.Votes) == 0 {
+	if f.Votes = f.basis(); len(f.Votes) == 0 {
 		return Facts{}, errors.New("approvals: an approval without votes")
 	}
 	return f, nil

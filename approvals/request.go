@@ -473,10 +473,20 @@ func decidedBy(tx *models.Tx, r models.ApprovalRequest) ([]string, error) {
 	if r.Status == models.RequestRejected {
 		want = models.VoteReject
 	}
-	var names []string
-	err := tx.DB.Model(&models.Vote{}).Where("request_id = ? AND workspace_id = ? AND decision = ?", r.ID, r.WorkspaceID, want).Order("at, id").Pluck("user_name", &names).Error
+	var f Facts
+	err := tx.DB.Where("request_id = ? AND workspace_id = ? AND decision = ?", r.ID, r.WorkspaceID, want).Order("at, id").Find(&f.Votes).Error
 	if err != nil {
 		return nil, fmt.Errorf("approvals: read votes: %w", err)
+	}
+	if want == models.VoteApprove {
+		if f.Routing, err = routingOf(r); err != nil {
+			return nil, err
+		}
+		f.Votes = f.basis()
+	}
+	var names []string
+	for _, v := range f.Votes {
+		names = append(names, v.UserName)
 	}
 	return names, nil
 }

@@ -240,7 +240,7 @@ func (s *Service) grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) e
 		return err
 	}
 	approvers := []map[string]any{}
-	for _, v := range facts.Votes {
+	for _, v := range facts.basis() {
 		approver := map[string]any{"vote": v.ID, "user": v.UserID, "name": v.UserName, "role": v.Role, "channel": v.Channel}
 		if v.OnBehalfOfID != nil {
 			approver["on_behalf_of_name"], approver["on_behalf_of_id"] = v.OnBehalfOfName, *v.OnBehalfOfID

@@ -1,0 +1,50 @@
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// AuditPage is the trail of a workspace, an event a line.
+type AuditPage struct {
+	Page        Page
+	Lead        string
+	Filter      FilterForm
+	Errors      []ui.FieldError // of the filter
+	Rows        []AuditRow
+	Empty       ui.Empty
+	Cut         string // why the page is short: "2,000 events were looked at, back to …"
+	Pager       ui.Pager
+	JSONL, CSV  templ.SafeURL // the same filter as a file; "" when it is refused
+	Checkpoints []Checkpoint
+	NoneSigned  string // instead of checkpoints
+}
+
+// AuditRow is one event.
+type AuditRow struct {
+	ID        string
+	At        ui.Moment
+	Number    string // in the chain; "" until it is sealed
+	Kind      string // "person", "agent"
+	Who       ui.Foreign
+	Roles     string
+	Channel   string
+	What      string
+	Action    string
+	Words     ui.Foreign
+	Details   []ui.Entry
+	Changes   []ui.CompareRow // before and after
+	Refused   bool
+	Links     []RelatedLink
+	Data      ui.Value // as recorded
+	Empty     bool     // nothing more was recorded
+	RequestID ui.Foreign
+}
+
+// Checkpoint is a signed note of how far the trail had come.
+type Checkpoint struct {
+	Number string
+	Signed ui.Moment
+	Note   ui.Foreign
+}

@@ -67,13 +67,22 @@ type RelatedLink struct {
 
 // ApproverSearch is what finding an approver for a request needs.
 type ApproverSearch struct {
-	Amount  string // "7,500.00 USD"
-	Holders []LimitHolder
-	Tried   []TriedRule
+	Facts  []ui.Entry // of the request: its call, type, amount and who asks
+	Amount string     // "7,500.00 USD"; "" where candidates are not shown
+	// Candidates may be named; Others hold a deciding role and may not, with the reason.
+	Candidates []ApproverCandidate
+	Others     []ApproverCandidate
+	Tried      []TriedRule
+	TryURL     templ.SafeURL // tries the request on the matrix
 }
 
-// LimitHolder is somebody whose limit covers the amount.
-type LimitHolder struct{ Name, Email, Limit string }
+// ApproverCandidate is somebody who might be named to decide a request.
+type ApproverCandidate struct {
+	Name, Email string
+	Limit       string     // "EUR 10,000.00"; "" without one
+	Absence     string     // "away until 12 Oct 2026"; "" when they are there
+	Why         ui.Foreign // why they cannot be named; finishes a sentence that begins with their name
+}
 
 // TriedRule is a rule of the matrix that does not help.
 type TriedRule struct {
@@ -120,8 +129,11 @@ type Instruction struct {
 // DecisionForm posts exit, input.<name>, reason and version.
 type DecisionForm struct {
 	Form
-	Exits  []Exit
-	Reason ui.Field
+	Exits    []Exit
+	Reason   ui.Field
+	Proposed []ProposedCall // writes of the agent that can be asked for together with the decision
+	// ProposedError is about the proposed calls as a whole.
+	ProposedError string
 	// ClaimsOnSubmit says in words that deciding also claims the case.
 	ClaimsOnSubmit string
 }
@@ -160,4 +172,14 @@ func (e Exit) FieldID(name string) string { return "f-" + e.Code + "-" + name }
 func chosenOnly(f ui.Field) ui.Field {
 	f.RequiredLater, f.Required = f.Required, false
 	return f
+}
+
+// ProposedCall is a write the agent proposed. Ticked, an approval is asked for it.
+type ProposedCall struct {
+	Tick    ui.Field
+	Tool    ui.Foreign
+	InWords ui.Foreign
+	Bound   bool // the workspace knows where the values stand in its arguments
+	Fields  []ui.Field
+	Open    bool
 }

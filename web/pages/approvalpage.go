@@ -555,63 +555,6 @@ func tried(rules []approvals.Tried) []views.TriedRule {
 	return out
 }
 
-// search is what finding an approver needs: every rule and why it does not help, and who holds the
-// limit for the amount. nil once the request is routed.
-func (v *visit) search(requestID string) (*views.ApproverSearch, error) {
-	request, err := v.p.approvals.Page(v.ctx, v.by, requestID)
-	if models.IsCode(err, models.NotFound) || (err == nil && request.Status != models.RequestUnrouted) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	holders, err := v.limitHolders(request)
-	return &views.ApproverSearch{Amount: money(request.Request.Amount, request.Request.Currency), Holders: holders, Tried: tried(request.Tried)}, err
-}
-
-// limitHolders lists the people whose limit covers a request and who did not ask for it.
-func (v *visit) limitHolders(request approvals.RequestPage) ([]views.LimitHolder, error) {
-	matrix, err := v.p.approvals.Rules(v.ctx, v.by)
-	if err != nil {
-		return nil, err
-	}
-	rules := make([]models.Rule, len(matrix))
-	for i, r := range matrix {
-		rules[i] = r.Rule
-	}
-	var members []models.Member
-	err = v.p.store.View(v.ctx, v.by, func(tx *models.Tx) error {
-		var err error
-		members, err = tx.Members()
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	q := request.Request
-	asked := func(id string) bool {
-		return slices.ContainsFunc(slices.Concat(request.Asked, request.OnBehalf), func(u models.User) bool { return u.ID == id })
-	}
-	var out []views.LimitHolder
-	for _, m := range members {
-		if m.User.Kind != models.KindPerson || asked(m.User.ID) {
-			continue
-		}
-		text, _, ok := approvals.LimitOf(rules, m, q.Tool, q.DocumentType, q.Currency)
-		if !ok {
-			continue
-		}
-		limit, err := models.ParseMoney(text, q.Currency)
-		if err != nil {
-			return nil, fmt.Errorf("pages: limit of a rule: %w", err)
-		}
-		if order, err := limit.Cmp(request.Amount.Abs()); err == nil && order >= 0 {
-			out = append(out, views.LimitHolder{Name: m.User.Name, Email: m.User.Email, Limit: limit.Format()})
-		}
-	}
-	return out, nil
-}
-
 func (v *visit) ranBefore(e approvals.EarlierRun) *ui.Notice {
 	n := &ui.Notice{Tone: ui.ToneBad, Heading: "This exact call was carried out before", TestID: "redeemed-before", LinkText: "See that request", URL: requestURL(e.RequestID)}
 	at := v.clock(e.RedeemedAt)

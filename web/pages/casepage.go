@@ -52,9 +52,10 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	out := v.casePage(around, page, invoice, r, form)
 	out.Duplicates = v.duplicates(page.Duplicates)
 	if page.RequestID != "" && codeOf(page.Case.Code) == models.ApproverNotFound && page.Case.Status != models.CaseResolved {
-		if out.Search, err = v.search(page.RequestID); err != nil {
+		if out.Search, err = v.approverSearch(page.RequestID); err != nil {
 			return err
 		}
+		offerCandidates(out.Decision, out.Search)
 	}
 	return render(v.c, status, views.Case(out))
 }
@@ -152,7 +153,10 @@ func (v *visit) earlier(decisions []queue.Decision) []views.EarlierDecision {
 func related(page queue.CasePage) *views.RelatedLink {
 	switch {
 	case page.RequestID != "":
-		return &views.RelatedLink{Text: "The approval request behind this case", URL: requestURL(page.RequestID)}
+		if codeOf(page.Case.Code) == models.ApproverNotFound {
+			return &views.RelatedLink{Text: "The approval request behind this case", URL: requestURL(page.RequestID)}
+		}
+		return &views.RelatedLink{Text: "The approval request this case is about", URL: requestURL(page.RequestID)}
 	case page.HoldID != "":
 		return &views.RelatedLink{Text: "The hold behind this case, with every check", URL: holdURL(page.HoldID)}
 	}
@@ -235,6 +239,12 @@ func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.Decision
 		}
 		f.Exits = append(f.Exits, exit)
 	}
+	for _, c := range page.Proposed {
+		call := v.proposedCall(page, c, form)
+		shown = append(shown, call.Fields...)
+		f.Proposed = append(f.Proposed, call)
+	}
+	f.ProposedError = form.decision.problems["proposed"]
 	shown = append(shown, f.Reason)
 	f.Heading, f.Errors = form.decision.heading, form.decision.summary(shown...)
 	return f
@@ -321,8 +331,14 @@ func typedEntries(form caseForm) []ui.Entry {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if text := form.typed[name]; text != "" && (name == "reason" || strings.HasPrefix(name, "input.")) {
+		if text := form.typed[name]; text != "" && (name == "reason" || strings.HasPrefix(name, "input.") || strings.HasPrefix(name, proposedPrefix)) {
 			plain := strings.TrimPrefix(name, "input.")
+			if rest, ok := strings.CutPrefix(name, proposedPrefix); ok {
+				_, plain, _ = strings.Cut(rest, ".")
+				if plain == "" {
+					continue // the tick
+				}
+			}
 			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(plain), Value: ui.TextValue(text)})
 		}
 	}

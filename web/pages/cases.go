@@ -89,7 +89,7 @@ func (v *visit) decideCase() error {
 	}
 	typed := v.typed("exit", "reason", "version")
 	input, issues := v.inputs()
-	in := queue.DecideInput{CaseID: id, Exit: typed["exit"], Reason: typed["reason"], Input: input}
+	in := queue.DecideInput{CaseID: id, Exit: typed["exit"], Reason: typed["reason"], Input: input, Proposed: v.proposed(typed)}
 	for name, value := range in.Input {
 		typed["input."+name] = value
 	}

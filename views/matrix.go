@@ -172,6 +172,18 @@ type TryPerson struct {
 	Why        string
 }
 
+// place is the role with what else there is to say of it: "AP lead, comes first".
+func (p TryPerson) place() string {
+	text := p.Role
+	if p.Turn != "" {
+		text += ", " + p.Turn
+	}
+	if p.OnBehalfOf != "" {
+		text += ", on behalf of " + p.OnBehalfOf
+	}
+	return text
+}
+
 // OtherRule is a rule that does not decide.
 type OtherRule struct {
 	Name string

@@ -84,41 +84,6 @@ func TestAnAdminKeepsHolidaysAndPointers(t *testing.T) {
 	adam.follow(adam.send(seen, "binding-form", one("tool", "pay_invoice", "amount", "/total/amount"))).wants(t, "bindings", "pay_invoice", "/total/amount")
 }
 
-func TestTheMatrixIsEditedByLeadsAndAdmins(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t)
-	for _, name := range []string{"lars", "adam"} {
-		who := d.signedIn(name)
-		seen := who.get("/settings/rules")
-		seen.wants(t, "rules", "finance lead", "10,000.00", "2 votes", "24 h")
-		refused := who.send(seen, "rule-form", one("currency", "EUR", "from", "5", "to", "1", "role", "auditor", "required", "1", "valid", "soon"))
-		if refused.status != http.StatusUnprocessableEntity || refused.doc.Find("[name=from]").AttrOr("value", "") != "5" {
-			t.Errorf("a rule that is wrong is answered %d", refused.status)
-		}
-		refused.wants(t, "error-summary", "The rule was not added", "Approval good for: must be a length of time")
-		added := who.follow(who.send(seen, "rule-form", one("currency", "JPY", "from", "0", "to", "1000000", "role", "", "person", "fiona@example.com, felix@example.com", "required", "2", "valid", "8h")))
-		added.wants(t, "rules", "Fiona, Felix", "1,000,000", "8 h")
-		row := added.doc.Find("[data-testid=rule-row]").Last()
-		action, _ := row.Find("form").Attr("action")
-		sent := one("csrf_token", row.Find("input[name=csrf_token]").AttrOr("value", ""), "version", row.Find("input[name=version]").AttrOr("value", ""))
-		who.follow(who.do(http.MethodPost, action, sent))
-		if again := who.do(http.MethodPost, action, sent); again.status != http.StatusConflict {
-			t.Errorf("retiring a rule twice is answered %d", again.status)
-		}
-	}
-	anna := d.signedIn("anna")
-	p := anna.get("/settings/rules")
-	p.wants(t, "why-not", "You can read the matrix")
-	if p.has("rule-form") {
-		t.Error("a clerk is offered to add a rule")
-	}
-	values := fields()
-	values.Set("csrf_token", p.doc.Find("input[name=csrf_token]").AttrOr("value", ""))
-	if forced := anna.do(http.MethodPost, "/settings/rules", values); forced.status != http.StatusForbidden {
-		t.Errorf("a clerk adds a rule and is answered %d", forced.status)
-	}
-}
-
 func TestAListGoesOnWhereItsPageEnded(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -34,10 +34,10 @@ type waitingCount struct {
 // text is the count, "" for none.
 func (w waitingCount) text() string {
 	switch {
+	case w.n == 0:
+		return "" // also when the first ones are all barred to the reader, and none of the rest is known
 	case w.more:
 		return strconv.Itoa(w.n) + "+"
-	case w.n == 0:
-		return ""
 	}
 	return strconv.Itoa(w.n)
 }
@@ -244,6 +244,8 @@ func totals(of string, sums []approvals.CurrencyTotal) *views.Totals {
 
 func waitingWords(w waitingCount) string {
 	switch {
+	case w.more && w.n == 0:
+		return "None of those that lapse first waits for you."
 	case w.more:
 		return fmt.Sprintf("More than %d wait for you.", w.n)
 	case w.n == 0:
@@ -258,7 +260,7 @@ func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 	rows := make([]views.ApprovalRow, 0, len(items))
 	for _, i := range items {
 		row := views.ApprovalRow{ID: i.RequestID, URL: requestURL(i.RequestID), Status: requestBadge(i.Status), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
-			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)),
+			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), InvoiceURL: v.invoiceURL(i.InvoiceID),
 			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: result(i), OnBehalf: i.OnBehalfOf}
 		if i.Required > 0 {
 			row.Votes = votesText(i.Yes, i.Required)

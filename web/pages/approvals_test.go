@@ -1,13 +1,20 @@
 package pages_test
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/wire"
 )
 
 func TestAFinanceLeadSeesExactlyWhatWillBeWrittenAndApproves(t *testing.T) {
@@ -307,4 +314,241 @@ func TestHostileTextOfARequestStaysText(t *testing.T) {
 			t.Errorf("%s: characters that hide or turn text are on the page as they are: %q", name, p.raw[max(0, i-200):i+20])
 		}
 	}
+}
+
+const matched = `{"kind": "table", "title": "Order, receipt and invoice", "columns": ["line", "text", "ordered", "received", "unit_price", "value"], "rows": [["10", "Carbide insert", "20", "20", "58.80", "1176.00"]]},
+	{"kind": "record", "title": "Difference", "source": "run_three_way_match", "data": {"received_value": "1176.00 EUR", "difference": "58.50 EUR", "limit": "2 %"}}`
+
+func withEvidence(request, evidence string) string {
+	return strings.Replace(request, `"evidence": [`, `"evidence": [`+evidence+`, `, 1)
+}
+
+func TestOrderReceiptAndInvoiceStandOnThePage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.ask(d.robot(), withEvidence(approvalFor("500.00"), matched))
+	seen := d.signedIn("fiona").get("/approvals/" + request)
+	seen.wants(t, "match-verdict", "Over the tolerance of 2 %: EUR 58.50 more than expected (5 %)")
+	seen.wants(t, "match-line", "10 Carbide insert", "over the tolerance of 2 %", "20 at 58.80", "1,176.00", "1,234.50", "+58.50", "+5 %")
+	seen.wants(t, "match-total", "Together", "1,176.00", "1,234.50", "+58.50")
+	seen.wants(t, "evidence-table", "Carbide insert", "1176.00")
+	seen.wants(t, "supplier", "Nordwind GmbH (V-2001)", "INV-778")
+	seen.wants(t, "decide-bar", "500.00 EUR", "Approve…", "Reject…")
+	for _, target := range []string{"decide-now", "decide-reason"} {
+		if seen.doc.Find("[data-testid=vote-form] #"+target).Length() != 1 || seen.doc.Find("[data-testid=decide-bar] a[href='#"+target+"']").Length() != 1 {
+			t.Errorf("the bar does not lead to %s in the form", target)
+		}
+	}
+	if d.signedIn("fiona").get("/approvals/" + d.ask(d.robot(), approvalFor("501.00"))).has("match") {
+		t.Error("a request without order and receipt shows a match")
+	}
+}
+
+func TestWhatChangedSinceTheEarlierRequestIsShown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	fiona, felix := d.signedIn("fiona"), d.signedIn("felix")
+	first := d.ask(d.robot(), approvalFor("500.00"))
+	fiona.follow(fiona.send(fiona.get("/approvals/"+first), "send-back-form", one("reason", "Only half was delivered.", "input.amount", "250.00")))
+	d.clock.Advance(2 * time.Hour)
+	again := d.ask(d.robot(), strings.ReplaceAll(approvalFor("250.00"), "Price difference", "Half of it"))
+	seen := felix.get("/approvals/" + again)
+	seen.wants(t, "earlier-request", "Fiona sent it back 2 h ago", "Only half was delivered.", "1 piece of evidence came with it, as many as then")
+	var changed []string
+	seen.doc.Find("[data-testid=changed]").Each(func(_ int, row *goquery.Selection) {
+		var cells []string
+		row.Children().Each(func(_ int, cell *goquery.Selection) { cells = append(cells, strings.TrimSpace(cell.Text())) })
+		changed = append(changed, strings.Join(cells, " "))
+	})
+	if want := []string{"Amount EUR 500.00 EUR 250.00", "amount 500.00 250.00", "text Price difference Half of it"}; !slices.Equal(changed, want) {
+		t.Errorf("the changes read %q, want %q", changed, want)
+	}
+	if felix.get("/approvals/" + first).has("earlier-request") {
+		t.Error("the first request has an earlier one")
+	}
+	fiona.get("/approvals/"+again).wants(t, "why-not", "corrected an earlier step of this invoice")
+}
+
+func TestTheDeadlineIsSaidAndWarnedOf(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.ask(d.robot(), approvalFor("500.00"))
+	fiona := d.signedIn("fiona")
+	early := fiona.get("/approvals/" + request)
+	early.wants(t, "deadline", "7 days are left, until Monday 12 October 2026 at 11:00, Europe/Berlin")
+	early.wants(t, "my-limit", "Your own limit here: up to EUR 100,000.00")
+	early.wants(t, "needed", "a yes of Finance lead")
+	if early.has("lapses-soon") {
+		t.Error("a request with a week left is warned of")
+	}
+	d.clock.Advance(4*24*time.Hour + 2*time.Hour) // Friday 13:00: a weekend lies between
+	d.signedIn("fiona").get("/approvals/"+request).wants(t, "lapses-soon", "Less than a business day is left", "Monday 12 October 2026 at 11:00")
+}
+
+// For each thing that keeps somebody from deciding, the page, the answer to a forced vote and the trail
+// say the same.
+func TestEveryBarIsSaidRefusedAndOnTheTrailAlike(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.person(company, "frida", models.RoleFinanceLead, models.RoleAgent)
+	d.person(company, "otto", models.RoleFinanceLead, models.RoleAPLead)
+	frida := d.agent(company, "frida", models.RoleFinanceLead, models.RoleAgent)
+	frida.Kind, frida.OwnerID, frida.TokenBy = models.KindPerson, "", d.users["felix"].ID
+	d.tx(models.Operator(company), func(tx *models.Tx) error {
+		return tx.DB.Exec("UPDATE users SET owner_id = ? WHERE id = ?", d.users["otto"].ID, d.users["robot"].ID).Error
+	})
+	owned := d.robot()
+	owned.OwnerID = d.users["otto"].ID
+	byAuthor := models.Principal{UserID: d.users["otto"].ID, UserName: "Otto", Kind: models.KindPerson, WorkspaceID: company, Roles: []models.Role{models.RoleFinanceLead, models.RoleAPLead}, Channel: models.ChannelWeb}
+	asked := d.ask(frida, approvalFor("11.00"))
+	robots := d.ask(owned, approvalFor("12.00"))
+	voted := d.ask(d.robot(), approvalFor("25000.00"))
+	if _, err := d.approvals.CreateRule(t.Context(), byAuthor, approvals.NewRule{Tool: "post_invoice_adjustment", Currency: "EUR", From: "13", To: "13", Role: models.RoleFinanceLead}); err != nil {
+		t.Fatal(err)
+	}
+	written := d.ask(d.robot(), approvalFor("13.00"))
+	fiona := d.signedIn("fiona")
+	fiona.follow(fiona.send(fiona.get("/approvals/"+voted), "vote-form", one("decision", "approve")))
+	for _, c := range []struct{ name, who, request, words, reason string }{
+		{"asked", "frida", asked, "asked for this", "asker"},
+		{"made the token", "felix", asked, "made the token that asked for this", "token_creator"},
+		{"answers for the account", "otto", robots, "answer for the account that asked for this", "responsible"},
+		{"voted already", "fiona", voted, "voted on this request already", "voted"},
+		{"wrote the rule", "otto", written, "wrote the version of the rule that routed this", "rule_author"},
+		{"holds no role", "anna", robots, "Finance lead, which you do not hold", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			who := d.signedIn(c.who)
+			seen := who.get("/approvals/" + c.request)
+			said := seen.testID("why-not")
+			if !strings.Contains(said, c.words) || seen.has("vote-form") || seen.has("decide-bar") {
+				t.Fatalf("the page says %q", said)
+			}
+			forced := who.do(http.MethodPost, "/approvals/"+c.request+"/vote", one("decision", "approve", "version", "1", "csrf_token", seen.doc.Find("input[name=csrf_token]").AttrOr("value", "")))
+			if forced.status != http.StatusUnprocessableEntity && forced.status != http.StatusForbidden {
+				t.Errorf("a forced vote is answered %d", forced.status)
+			}
+			forced.wants(t, "conflict", said)
+			var e models.AuditEvent
+			d.tx(models.System(company), func(tx *models.Tx) error {
+				return tx.DB.Where("action = ? AND subject = ? AND actor_id = ?", "vote.refused", c.request, d.users[c.who].ID).Take(&e).Error
+			})
+			var data struct{ Why, Reason string }
+			if err := json.Unmarshal([]byte(e.Data), &data); err != nil || data.Why != said || data.Reason != c.reason {
+				t.Errorf("the trail holds %s; the page says %q (%v)", e.Data, said, err)
+			}
+		})
+	}
+}
+
+func TestSeveralAreApprovedFromTheList(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	fine, over, two := d.ask(d.robot(), approvalFor("100.10")), d.ask(d.robot(), withEvidence(approvalFor("200.20"), matched)), d.ask(d.robot(), approvalFor("25000.00"))
+	fiona := d.signedIn("fiona")
+	list := fiona.get("/approvals")
+	list.wants(t, "totals", "What waits for you", "25,300.30 EUR", "3 requests")
+	if n := list.doc.Find("[data-testid=pick-form] input[name=request][checked]").Length(); n != 0 {
+		t.Errorf("%d are ticked before anybody did", n)
+	}
+	all, _ := list.doc.Find("[data-testid=pick-all]").Attr("href")
+	ticked := fiona.get(all)
+	if n := ticked.doc.Find("[data-testid=pick-form] input[name=request][checked]").Length(); n != 3 {
+		t.Errorf("the link ticks %d of 3", n)
+	}
+	preview := fiona.send(ticked, "pick-form", url.Values{"request": {fine, over, two}})
+	if preview.status != http.StatusOK {
+		t.Fatalf("the preview is answered %d", preview.status)
+	}
+	preview.wants(t, "totals", "What would be approved", "25,300.30 EUR", "3 requests")
+	preview.wants(t, "bulk-look", "Over the tolerance of 2 %")
+	preview.wants(t, "bulk-item", "Post an adjustment of 100.10 EUR on invoice 5105600123", "Nordwind GmbH", "INV-778", "1 more person has to say yes after you")
+	fiona.get("/approvals/"+fine).wants(t, "approval-status", "Pending")
+
+	// Leaving out works with the form's own buttons, without script.
+	action, sent := preview.fill(t, "bulk-form", nil)
+	if action != "/approvals/bulk/approve" || len(sent["item"]) != 3 {
+		t.Fatalf("the form posts %v to %s", sent, action)
+	}
+	less := maps.Clone(sent)
+	less.Set("skip", "marked")
+	without := fiona.do(http.MethodPost, "/approvals/bulk", less)
+	without.wants(t, "totals", "25,100.10 EUR", "2 requests")
+	if strings.Contains(without.testID("bulk-item"), "200.20") {
+		t.Error("what is marked is still there")
+	}
+	less.Del("skip")
+	less.Set("without", two)
+	fiona.do(http.MethodPost, "/approvals/bulk", less).wants(t, "totals", "300.30 EUR", "2 requests")
+
+	done := fiona.do(http.MethodPost, action, sent)
+	done.wants(t, "totals", "Approved", "300.30 EUR", "2 requests")
+	done.wants(t, "bulk-result", "Approved", "Your yes is recorded", "waits for one more yes of Finance lead")
+	fiona.get("/approvals/"+fine).wants(t, "approval-status", "Approved")
+	twice := fiona.do(http.MethodPost, action, sent)
+	if text := twice.testID("bulk-result"); strings.Count(text, "Already decided by you") != 3 || twice.has("totals") {
+		t.Errorf("sent twice it reads %q", text)
+	}
+	if back := fiona.do(http.MethodGet, "/approvals/bulk", nil); back.status != http.StatusSeeOther {
+		t.Errorf("coming back to the preview is answered %d", back.status)
+	}
+	felix := d.signedIn("felix")
+	none := felix.send(felix.get("/approvals"), "pick-form", nil)
+	if none.status != http.StatusUnprocessableEntity || !strings.Contains(none.testID("bulk-problem"), "Tick at least one request") {
+		t.Errorf("nothing ticked is answered %d: %s", none.status, none.testID("bulk-problem"))
+	}
+	forged := fiona.do(http.MethodPost, action, url.Values{"item": sent["item"]})
+	if forged.status != http.StatusForbidden {
+		t.Errorf("a form without its token is answered %d", forged.status)
+	}
+}
+
+func TestTheListIsNarrowed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.ask(d.robot(), approvalFor("100.10"))
+	d.ask(d.robot(), strings.ReplaceAll(approvalFor("5.00"), "V-2001", "V-9"))
+	fiona := d.signedIn("fiona")
+	narrowed := fiona.get("/approvals?tab=mine&supplier=V-9&currency=eur&asked_by=" + d.users["robot"].ID)
+	if n := narrowed.doc.Find("[data-testid=approval-row]").Length(); n != 1 || !strings.Contains(narrowed.testID("approval-row"), "5.00 EUR") {
+		t.Errorf("%d rows: %s", n, narrowed.testID("approval-row"))
+	}
+	narrowed.wants(t, "totals", "5.00 EUR")
+	if text := narrowed.text("details.filter summary"); text != "Narrowed to EUR, supplier V-9 and asked by robot" {
+		t.Errorf("it says %q", text)
+	}
+	fiona.get("/approvals?tab=open&tool=other").wants(t, "empty", "Nothing here is like that")
+	if n := fiona.get("/approvals?tab=open&supplier=V-2001").doc.Find("[data-testid=approval-row]").Length(); n != 1 {
+		t.Errorf("all open shows %d", n)
+	}
+}
+
+func TestTheAgentIsAskedAboutARequest(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.ask(d.robot(), approvalFor("500.00"))
+	fiona := d.signedIn("fiona")
+	seen := fiona.get("/approvals/" + request)
+	silent := fiona.send(seen, "ask-form", one("question", " "))
+	if silent.status != http.StatusUnprocessableEntity || !strings.Contains(silent.testID("error-summary"), "The question was not sent") {
+		t.Errorf("an empty question is answered %d: %s", silent.status, silent.testID("error-summary"))
+	}
+	after := fiona.follow(fiona.send(seen, "ask-form", one("question", "Who signed the <b>delivery note</b>?")))
+	after.wants(t, "question", "Fiona", "Who signed the <b>delivery note</b>?", "has not answered yet")
+	if !after.has("vote-form") {
+		t.Error("a question keeps her from deciding")
+	}
+	view, err := d.approvals.Get(t.Context(), d.robot(), request)
+	if err != nil || view.Instruction == nil || view.Instruction.Question == "" {
+		t.Fatalf("the agent is told %+v, %v", view.Instruction, err)
+	}
+	id, _ := view.Instruction.Input["case_id"].(string)
+	answer, idem, err := wire.ReadAnswer(d.body(`{"case_id": "` + id + `", "answer": "Mr Tanaka did."}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.queue.Answer(t.Context(), d.robot(), answer, idem); err != nil {
+		t.Fatal(err)
+	}
+	fiona.get("/approvals/"+request).wants(t, "question", "Mr Tanaka did.", "robot answered")
 }

@@ -85,7 +85,7 @@ func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations 
 		parts = append(parts, plural(open, "case is open", "cases are open")+" in your queues")
 	}
 	switch {
-	case waiting.more:
+	case waiting.more && waiting.n > 0:
 		parts = append(parts, fmt.Sprintf("more than %d approvals wait for you", waiting.n))
 	case waiting.n > 0:
 		parts = append(parts, plural(waiting.n, "approval waits", "approvals wait")+" for you")

@@ -16,6 +16,7 @@ type ApprovalRow struct {
 	Amount        string
 	Currency      string
 	InvoiceNumber ui.Foreign
+	InvoiceURL    templ.SafeURL // "" leads nowhere
 	Supplier      ui.Foreign
 	AskedBy       ui.Foreign
 	Asked         ui.Moment

@@ -191,8 +191,8 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 	today := models.DateOf(models.At(v.now), zone).String()
 	person := ui.Field{Name: "person", Label: "Who is away", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: "I am", Selected: true}},
 		Hint: "As AP lead you can plan it for a colleague, and then not name yourself."}
-	delegate := ui.Field{Name: "delegate", Label: "Who decides meanwhile", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody: requests stay where they are", Selected: true}},
-		Hint: "People with a role that decides. Their own limit counts too."}
+	delegate := ui.Field{Name: "delegate", Label: "Who decides meanwhile", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody", Selected: true}},
+		Hint: "Their own limit counts too. With nobody, requests stay where they are."}
 	for _, m := range members {
 		if m.User.Kind != models.KindPerson || !m.Has(deciding...) {
 			continue

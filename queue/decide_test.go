@@ -474,6 +474,8 @@ func TestTheAPLeadIsToldOfSuspectedFraud(t *testing.T) {
 
 // hook records what case decisions ask of the approval requests.
 type hook struct {
+	proposed []models.ProposedRequest
+
 	superseded, named, routed []string
 	err                       error
 }
@@ -553,6 +555,7 @@ func TestAnUnroutedRequestOpensTheCaseItsErrorJoins(t *testing.T) {
 	})
 }
 
-func (h *hook) FileProposed(*models.Tx, models.Case, models.ProposedRequest) (string, error) {
-	return "areq_proposed", nil
+func (h *hook) FileProposed(_ *models.Tx, _ models.Case, p models.ProposedRequest) (string, error) {
+	h.proposed = append(h.proposed, p)
+	return "areq_proposed", h.err
 }

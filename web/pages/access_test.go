@@ -194,6 +194,9 @@ func TestEveryPageIsReachedFromTheDeskByLinks(t *testing.T) {
 			}
 			seen[path] = true
 			p := who.get(path)
+			if !strings.HasPrefix(p.header.Get("Content-Type"), "text/html") {
+				continue // a file to take along, no page
+			}
 			p.doc.Find("a[href]").Each(func(_ int, a *goquery.Selection) {
 				href := a.AttrOr("href", "")
 				if strings.HasPrefix(href, "/") && !strings.HasPrefix(href, "/static/") {

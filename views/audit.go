@@ -1,6 +1,8 @@
 package views
 
 import (
+	"strings"
+
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views/ui"
@@ -47,4 +49,23 @@ type Checkpoint struct {
 	Number string
 	Signed ui.Moment
 	Note   ui.Foreign
+}
+
+// place is where the event stands in the chain.
+func (r AuditRow) place() string {
+	if r.Number == "" {
+		return "not in the chain yet"
+	}
+	return "number " + r.Number
+}
+
+// about says what the actor is and which way they came.
+func (r AuditRow) about() string {
+	var parts []string
+	for _, p := range []string{r.Kind, r.Roles, r.Channel} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -176,7 +176,7 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 		{Name: "action", Label: "What", Kind: ui.FieldSelect, Options: choose(what, asked["action"])},
 		{Name: "channel", Label: "Which way", Kind: ui.FieldSelect, Options: choose(through, asked["channel"])},
 		{Name: "from", Label: "From day", Kind: ui.FieldDate, Value: asked["from"]},
-		{Name: "to", Label: "To day", Kind: ui.FieldDate, Value: asked["to"], Hint: "included"},
+		{Name: "to", Label: "Through day", Kind: ui.FieldDate, Value: asked["to"]},
 		{Name: "invoice", Label: "Invoice id", Kind: ui.FieldText, Value: asked["invoice"]},
 		{Name: "case", Label: "Case id", Kind: ui.FieldText, Value: asked["case"]},
 		{Name: "request", Label: "Approval request id", Kind: ui.FieldText, Value: asked["request"]},

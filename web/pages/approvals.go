@@ -105,6 +105,9 @@ func (v *visit) listApprovals() error {
 		return err
 	}
 	out.Empty = v.noApprovals(tab, out.Filter.Active != "")
+	if out.Notices, err = v.delegationNotes(); err != nil {
+		return err
+	}
 	switch tab {
 	case tabMine:
 		out.Caption = "waiting for me"

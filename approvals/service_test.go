@@ -389,6 +389,11 @@ func TestSeparationOfDuties(t *testing.T) {
 		v = d.request("robot", ask(t, "1500.00"))
 		refused("adam", v.RequestID, "wrote the version of the rule")
 
+		for _, e := range d.refusals("vote.refused") {
+			if e.InvoiceID != "5105600123" {
+				t.Fatalf("a refused vote must stand in the story of its invoice: %+v", e)
+			}
+		}
 		if n := len(d.refusals("vote.refused")); n < 8 {
 			t.Errorf("only %d refused votes on the trail", n)
 		}

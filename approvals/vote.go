@@ -31,21 +31,22 @@ type VoteInput struct {
 // with CONFLICT when the request was decided or changed since Version, with insufficient_permission
 // when its rule does not name the person, and with UNPROCESSABLE_ENTITY when something bars them.
 func (s *Service) Vote(ctx context.Context, by models.Principal, in VoteInput) (RequestView, error) {
-	view, err := s.vote(ctx, by, in)
+	id := clip(in.RequestID, 80)
+	ref := models.Ref{Subject: id, ApprovalRequestID: id} // until the request is found
+	view, err := s.vote(ctx, by, in, &ref)
 	if ne, ok := models.AsNamed(err); ok && (ne.Code == models.InsufficientPermission || ne.Code == models.Unprocessable) {
 		data := map[string]any{"decision": clip(string(in.Decision), 20), "code": ne.Code, "why": ne.Message}
 		if reason, ok := ne.Details["reason"]; ok {
 			data["reason"] = reason
 		}
-		id := clip(in.RequestID, 80)
-		if recErr := s.store.RecordRefusal(ctx, by, "vote.refused", models.Ref{Subject: id, ApprovalRequestID: id}, data); recErr != nil {
+		if recErr := s.store.RecordRefusal(ctx, by, "vote.refused", ref, data); recErr != nil {
 			return RequestView{}, recErr
 		}
 	}
 	return view, err
 }
 
-func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput) (RequestView, error) {
+func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput, found *models.Ref) (RequestView, error) {
 	if err := by.NeedPerson(); err != nil {
 		return RequestView{}, err
 	}
@@ -63,6 +64,7 @@ func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput) (
 		if err != nil {
 			return err
 		}
+		*found = r.Ref()
 		if err := stillOpen(tx, r, in.Version); err != nil {
 			return err
 		}

@@ -435,7 +435,7 @@ func TestSettings(t *testing.T) {
 
 	rules := render(t, views.Rules(sampleRules()))
 	mustSay(t, testID(rules, "rule-row").Eq(1), "10,000.01 EUR", "100,000.00 EUR", "finance lead", "then AP lead", "Edit Rule 9QW4ZT")
-	mustSay(t, testID(rules, "rule-row").Eq(2), "250,000.00 EUR", "two together", "nobody can fill it now")
+	mustSay(t, testID(rules, "rule-row").Eq(2), "250,000.00 EUR", "two together", "too few people for it now")
 	mustSay(t, testID(rules, "findings"), "Nobody decides EUR 100,000.01 to 149,999.99", "only Ines Roth is there for it")
 	sameNames(t, testID(rules, "rule-form"), "csrf_token", "tool", "document_type", "supplier", "cost_centre", "currency", "from", "to", "required", "valid", "role", "person", "then_role", "then_person")
 }

@@ -35,7 +35,7 @@ func sampleRulesHistory() views.RuleHistoryPage {
 }
 
 func sampleTry() views.TryPage {
-	row := views.RuleRow{ID: "rule_9", Name: "Rule 9QW4ZT", URL: "/settings/rules/rule_9", Version: "version 1", From: "10,000.01", To: "100,000.00", Who: "finance lead", Then: "AP lead", How: "one after the other"}
+	row := views.RuleRow{ID: "rule_9", Name: "Rule 9QW4ZT", URL: "/settings/rules/rule_9", Version: "version 1", From: "10,000.01", To: "100,000.00", Who: "finance lead", Then: "AP lead"}
 	return views.TryPage{Page: samplePage("Try a request", "/settings/rules/try"), Back: "/settings/rules", URL: "/settings/rules/try",
 		Fields: []ui.Field{{Name: "tool", Label: "Tool", Required: true, Value: "post_invoice_adjustment"}, {Name: "amount", Label: "Amount", Kind: ui.FieldAmount, Required: true, Value: "12500"}, {Name: "currency", Label: "Currency", Required: true, Value: "EUR"},
 			{Name: "document_type", Label: "Document type"}, {Name: "supplier", Label: "Supplier"}, {Name: "cost_centre", Label: "Cost centre"}, {Name: "asker", Label: "Who would ask", Hint: "E-mail of an account or person; nobody decides their own"}},

@@ -219,7 +219,7 @@ func (v *visit) sheets(m approvals.Matrix) []views.RuleSheet {
 	gaps := map[string]string{}
 	for _, f := range m.Findings {
 		if f.Kind == approvals.FindingStaffing && f.Warn {
-			gaps[f.Rules[0]] = "nobody can fill it now"
+			gaps[f.Rules[0]] = "too few people for it now"
 		}
 	}
 	var sheets []views.RuleSheet
@@ -268,6 +268,9 @@ func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 	row := views.RuleRow{ID: m.ID, Name: approvals.RuleName(m.ID), URL: v.ruleURL(m.ID), Version: fmt.Sprintf("version %d", m.Version),
 		From: figures(m.FromAmount, m.Currency), To: figures(m.ToAmount, m.Currency), Who: whoWords(m.Role, r.First), Then: whoWords(m.ThenRole, r.Then), How: howWords(r),
 		Valid: span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: "History"}
+	if r.Sequence() {
+		row.How = "" // "then …" says it
+	}
 	if v.editsRules() {
 		row.Open = "Edit"
 	}
@@ -405,8 +408,8 @@ func (v *visit) ruleForm(refused refusal, start map[string]string) *views.RuleFo
 			ui.Field{Name: "valid", Label: "Approval good for", Required: true, Hint: "Such as 24h, 90m or 3d"}),
 		Who: fields(ui.Field{Name: "role", Label: "Role", Kind: ui.FieldSelect, Options: roles("named people instead")},
 			ui.Field{Name: "person", Label: "People", Hint: "E-mail addresses, with commas; leave the role empty then"}),
-		Then: fields(ui.Field{Name: "then_role", Label: "Role of the second", Kind: ui.FieldSelect, Options: roles("nobody, or named people")},
-			ui.Field{Name: "then_person", Label: "People who come second", Hint: "E-mail addresses, instead of a role"}),
+		Then: fields(ui.Field{Name: "then_role", Label: "Second role", Kind: ui.FieldSelect, Options: roles("nobody, or named people")},
+			ui.Field{Name: "then_person", Label: "Second people", Hint: "E-mail addresses; leave the second role empty then"}),
 	}
 	f.Heading, f.Errors = refused.heading, refused.summary(slices.Concat(f.Covers, f.Band, f.How, f.Who, f.Then)...)
 	return f

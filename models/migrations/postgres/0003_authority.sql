@@ -5,6 +5,9 @@ ALTER TABLE rules ADD COLUMN then_role TEXT NOT NULL DEFAULT '';
 ALTER TABLE rules ADD COLUMN then_people TEXT NOT NULL DEFAULT '[]';
 CREATE INDEX rules_history ON rules (workspace_id, created_at, id);
 
+-- The history of a rule says how many requests each version routed.
+CREATE INDEX approval_requests_rule ON approval_requests (workspace_id, rule_id, rule_version) WHERE rule_id <> '';
+
 -- At which step somebody voted, and in whose place.
 ALTER TABLE votes ADD COLUMN step INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE votes ADD COLUMN on_behalf_of_id TEXT;

@@ -419,9 +419,9 @@ func sampleRules() views.RulesPage {
 			{Currency: "EUR", Groups: []views.RuleGroup{
 				{Rows: []views.RuleRow{
 					{ID: "rule_7", Name: "Rule 7K2PXM", URL: link("rule_7"), Version: "version 3", From: "0.00", To: "10,000.00", Who: "finance lead", Valid: "24 h", By: "Lena Hoff", At: "12 Sep 2026", Open: "Edit"},
-					{ID: "rule_9", Name: "Rule 9QW4ZT", URL: link("rule_9"), Version: "version 1", From: "10,000.01", To: "100,000.00", Who: "finance lead", Then: "AP lead", How: "one after the other", Valid: "24 h", By: "Lena Hoff", At: "12 Sep 2026", Open: "Edit"}}},
+					{ID: "rule_9", Name: "Rule 9QW4ZT", URL: link("rule_9"), Version: "version 1", From: "10,000.01", To: "100,000.00", Who: "finance lead", Then: "AP lead", Valid: "24 h", By: "Lena Hoff", At: "12 Sep 2026", Open: "Edit"}}},
 				{Scope: views.RuleScope{Tool: "post_invoice_adjustment", CostCentre: "C-210"}, Rows: []views.RuleRow{
-					{ID: "rule_8", Name: "Rule 8MM1AA", URL: link("rule_8"), Version: "version 1", From: "150,000.00", To: "250,000.00", Who: "Ines Roth, Karl Sommer", How: "two together", Valid: "8 h", By: "Lena Hoff", At: "1 Oct 2026", Gap: "nobody can fill it now", Open: "Edit"}}}}},
+					{ID: "rule_8", Name: "Rule 8MM1AA", URL: link("rule_8"), Version: "version 1", From: "150,000.00", To: "250,000.00", Who: "Ines Roth, Karl Sommer", How: "two together", Valid: "8 h", By: "Lena Hoff", At: "1 Oct 2026", Gap: "too few people for it now", Open: "Edit"}}}}},
 			{Currency: "JPY", Groups: []views.RuleGroup{{Rows: []views.RuleRow{
 				{ID: "rule_2", Name: "Rule 2BBC0D", URL: link("rule_2"), Version: "version 4", From: "0", To: "1,000,000", Who: "finance lead", Valid: "24 h", By: "operator", At: "2 Jan 2026", Open: "Edit"}}}}},
 		},

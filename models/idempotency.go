@@ -89,6 +89,12 @@ func HouseKeeping() map[JobKind]JobFunc {
 			if err := tx.DB.Where("window_at < ?", tx.Now.Add(-24*time.Hour)).Delete(&SignInAttempt{}).Error; err != nil {
 				return err
 			}
+			if err := tx.forgetAbsent(); err != nil {
+				return err
+			}
+			if err := tx.forgetDrafts(); err != nil {
+				return err
+			}
 			return tx.Schedule(JobForgetKeys, job.Subject, tx.Now.Add(24*time.Hour))
 		},
 	}

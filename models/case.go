@@ -87,6 +87,10 @@ type Case struct {
 	ClaimedUntil  Time
 	DueAt         Time
 	HeldUntil     Date
+	SnoozedUntil  Time    // zero: not snoozed
+	SnoozedBy     string  // id of who snoozed it
+	SnoozeReason  string  // in that person's words
+	EscalatedAt   Time    // when it was brought before the leads for being overdue; zero: it was not
 	Instruction   *string // JSON of Instruction
 	CreatedAt     Time
 	UpdatedAt     Time

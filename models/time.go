@@ -88,20 +88,29 @@ func (d Date) After(other Date) bool { return d.text > other.text }
 
 // AddDays is the date n days later.
 func (d Date) AddDays(n int) Date {
-	t, err := time.Parse(time.DateOnly, d.text)
-	if err != nil {
+	t := d.utc()
+	if t.IsZero() {
 		return d
 	}
 	return Date{t.AddDate(0, 0, n).Format(time.DateOnly)}
 }
 
-// StartIn is the moment the date begins in a zone.
+// StartIn is the moment the date begins in a zone, also where its midnight is skipped. No date begins
+// never.
 func (d Date) StartIn(zone *time.Location) Time {
-	t, err := time.ParseInLocation(time.DateOnly, d.text, zone)
-	if err != nil {
+	if d.IsZero() {
 		return Time{}
 	}
-	return At(t)
+	return WallClock(d, 0, zone)
+}
+
+// utc is the date's midnight in UTC, to count with.
+func (d Date) utc() time.Time {
+	t, err := time.Parse(time.DateOnly, d.text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
 }
 
 // Value writes the date; no date is NULL.

@@ -19,6 +19,8 @@ type Workspace struct {
 	Currency            string
 	PeriodClosedThrough Date
 	PeriodReopenedUntil Date
+	OpensAt             string // of a business day, on the clock of its zone, as 09:00
+	ClosesAt            string
 	CreatedAt           Time
 }
 
@@ -92,7 +94,7 @@ func (tx *Tx) Calendar() (Calendar, error) {
 	if err != nil {
 		return Calendar{}, err
 	}
-	return NewCalendar(w.Zone(), days), nil
+	return NewCalendar(w.Zone(), days).WithHours(w.Opening()), nil
 }
 
 // Holidays lists the workspace's holidays in order.
@@ -146,6 +148,9 @@ func (tx *Tx) CreateWorkspace(w Workspace) error {
 		return Invalid(issues...)
 	}
 	w.CreatedAt = tx.Now
+	if w.OpensAt == "" {
+		w.OpensAt, w.ClosesAt = DefaultOpeningHours.Opens.String(), DefaultOpeningHours.Closes.String()
+	}
 	made := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&w)
 	if made.Error != nil {
 		return made.Error

@@ -48,6 +48,8 @@ type Filter struct {
 	InvoiceNumber string // compared normalised
 	PoID          string
 	RunID         string
+	Due           string // soon, overdue or today: open cases only
+	Snoozed       string // not or only
 	Cursor        string
 	Limit         int
 	Sort          string
@@ -67,7 +69,9 @@ type CaseItem struct {
 	ClaimedByMe   bool        `json:"-"`
 	ClaimedUntil  models.Time `json:"-"`
 	HeldUntil     models.Date `json:"-"`
-	Overdue       bool        `json:"-"` // not resolved, and past its time
+	Overdue       bool        `json:"-"` // open, and past its time
+	SnoozedUntil  models.Time `json:"-"`
+	EscalatedAt   models.Time `json:"-"`
 	Marks         []Mark      `json:"-"`
 	Handovers     int         `json:"-"`
 }
@@ -133,6 +137,12 @@ func (f *Filter) check() (limit int, err error) {
 	if f.Reason != "" && !slices.Contains(models.HandoverReasons(), f.Reason) {
 		issues = append(issues, models.Issue{Path: "/reason", Message: "must be named_error, retry_exhausted, loop_detected, budget_exhausted or other"})
 	}
+	if f.Due != "" && f.Due != DueSoon && f.Due != DueOverdue && f.Due != DueToday {
+		issues = append(issues, models.Issue{Path: "/due", Message: "must be soon, overdue or today"})
+	}
+	if f.Snoozed != "" && f.Snoozed != SnoozedNot && f.Snoozed != SnoozedOnly {
+		issues = append(issues, models.Issue{Path: "/snoozed", Message: "must be not or only"})
+	}
 	if len(issues) > 0 {
 		return 0, models.Invalid(issues...)
 	}
@@ -174,6 +184,12 @@ func (f Filter) key(c models.Case) models.Time {
 // order, and not several.
 func (f Filter) statuses() []models.CaseStatus {
 	switch {
+	case f.Due != "" || f.Snoozed == SnoozedOnly:
+		// Only an open case is due or snoozed.
+		if f.Status != "" && f.Status != models.CaseOpen {
+			return nil
+		}
+		return []models.CaseStatus{models.CaseOpen}
 	case f.Status != "":
 		return []models.CaseStatus{f.Status}
 	case f.Unresolved:
@@ -186,7 +202,10 @@ func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
 	var all []caseRow
 	for _, status := range f.statuses() {
 		var rows []caseRow
-		q := f.where(tx.DB.Table("cases").Select(selectCaseRow), tx).Where("cases.status = ?", status)
+		q, err := f.whereDue(f.where(tx.DB.Table("cases").Select(selectCaseRow), tx).Where("cases.status = ?", status), tx)
+		if err != nil {
+			return nil, err
+		}
 		col, op, dir := f.orderBy(status), ">", ""
 		if strings.HasPrefix(f.Sort, "-") {
 			op, dir = "<", " DESC"
@@ -243,7 +262,7 @@ func itemOf(row caseRow, tx *models.Tx) CaseItem {
 	filed := c.AgentID != nil && *c.AgentID == tx.By.UserID || !readsAll(tx.By)
 	item := CaseItem{CaseSummary: summaryOf(row, tx.Now), Instruction: instructionIn(c.Instruction), InvoiceID: c.InvoiceID, InvoiceNumber: c.InvoiceNumber,
 		Supplier: c.SupplierName, Amount: c.Amount, Currency: c.Currency, Agent: c.AgentName, ClaimedByMe: c.ClaimedAt(tx.Now) != "" && c.ClaimedAt(tx.Now) == tx.By.UserID,
-		HeldUntil: c.HeldUntil, Overdue: c.Status != models.CaseResolved && tx.Now.After(c.DueAt.Time), Marks: marksIn(c.Marks), Handovers: c.HandoverCount}
+		HeldUntil: c.HeldUntil, Overdue: c.Status == models.CaseOpen && tx.Now.After(c.DueAt.Time), SnoozedUntil: c.SnoozedUntil, EscalatedAt: c.EscalatedAt, Marks: marksIn(c.Marks), Handovers: c.HandoverCount}
 	if item.Supplier == "" {
 		item.Supplier = c.SupplierID
 	}
@@ -304,11 +323,13 @@ type QueueCount struct {
 	Held      int64
 	Resolved  int64
 	Overdue   int64       // open and past their time; counted up to MostOverdue
+	DueSoon   int64       // open and due within the hours of their queue; counted up to MostOverdue
+	Snoozed   int64       // open and out of the list for a while; counted up to MostOverdue
 	OldestDue models.Time // the open case that is due first
 	Mine      bool        // the person works the queue
 }
 
-// MostOverdue is up to where overdue cases are counted.
+// MostOverdue is up to where cases that are overdue, due soon or snoozed are counted.
 const MostOverdue = 1000
 
 // Counts says for every queue how much waits in it, without looking at history.
@@ -363,15 +384,10 @@ func countsOf(tx *models.Tx) ([]QueueCount, error) {
 			if len(first) == 1 {
 				n.OldestDue = first[0].DueAt
 			}
-			err := tx.DB.Raw(`SELECT count(*) FROM (SELECT 1 FROM cases WHERE workspace_id = ? AND queue = ? AND status = ? AND due_at < ? LIMIT ?) AS late`,
-				tx.By.WorkspaceID, q, models.CaseOpen, tx.Now, MostOverdue).Row().Scan(&n.Overdue)
-			if err != nil {
-				return nil, err
-			}
 		}
 		out = append(out, n)
 	}
-	return out, nil
+	return out, countDue(tx, out)
 }
 
 // MyWork is what waits for one person.
@@ -420,7 +436,7 @@ func (s *Service) Mine(ctx context.Context, by models.Principal) (MyWork, error)
 			if !works(by, q) {
 				continue
 			}
-			f := Filter{Queue: q, Status: models.CaseOpen, ClaimedBy: ClaimedByNobody, Sort: SortDue}
+			f := Filter{Queue: q, Status: models.CaseOpen, ClaimedBy: ClaimedByNobody, Snoozed: SnoozedNot, Sort: SortDue}
 			rows, err := f.rows(tx, nil, nextShown)
 			if err != nil {
 				return err

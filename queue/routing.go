@@ -8,21 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/apdesk/apdesk/models"
 )
-
-// sla is the business time a queue has for a case, from when the case arrives in it.
-var sla = map[models.Queue]time.Duration{
-	models.QueueAP:          8 * time.Hour,
-	models.QueueAPLead:      8 * time.Hour,
-	models.QueueProcurement: 16 * time.Hour,
-	models.QueueFinance:     8 * time.Hour,
-	models.QueueMasterData:  16 * time.Hour,
-}
 
 // lastOutcome is the last of the ten codes among the errors, "" when there is none.
 func lastOutcome(errs []models.SeenError) (models.Code, int) {

@@ -72,21 +72,23 @@ func filedBy(tx *models.Tx, c models.Case) (bool, error) {
 type desk struct {
 	home     models.Queue // of the code asked for, "" for none
 	calendar models.Calendar
+	hours    map[models.Queue]int // of queues whose SLA the workspace states itself
 }
 
-// deskFor reads the workspace's own queue for a code and its calendar in one statement, since every
-// handover needs both.
+// deskFor reads the workspace's own queue for a code, its calendar and its SLAs in one statement, since
+// every handover needs them.
 func (s *Service) deskFor(tx *models.Tx, code models.Code) (desk, error) {
-	days := `group_concat(day, ',')`
+	days, slas := `group_concat(day, ',')`, `group_concat(queue || ':' || hours, ',')`
 	if s.store.Postgres() {
-		days = `string_agg(to_char(day, 'YYYY-MM-DD'), ',')`
+		days, slas = `string_agg(to_char(day, 'YYYY-MM-DD'), ',')`, `string_agg(queue || ':' || hours, ',')`
 	}
-	var zone, queue, off string
-	err := tx.DB.Raw(`SELECT w.time_zone,
+	var zone, opens, closes, queue, off, own string
+	err := tx.DB.Raw(`SELECT w.time_zone, w.opens_at, w.closes_at,
 		COALESCE((SELECT r.queue FROM queue_routes r WHERE r.workspace_id = w.id AND r.code = ?), ''),
-		COALESCE((SELECT `+days+` FROM holidays h WHERE h.workspace_id = w.id AND h.day >= ?), '')
+		COALESCE((SELECT `+days+` FROM holidays h WHERE h.workspace_id = w.id AND h.day >= ?), ''),
+		COALESCE((SELECT `+slas+` FROM sla_settings a WHERE a.workspace_id = w.id), '')
 		FROM workspaces w WHERE w.id = ?`, string(code), models.DateOf(tx.Now.Add(-48*time.Hour), time.UTC), tx.By.WorkspaceID).
-		Row().Scan(&zone, &queue, &off)
+		Row().Scan(&zone, &opens, &closes, &queue, &off, &own)
 	if err != nil {
 		return desk{}, err
 	}
@@ -106,7 +108,11 @@ func (s *Service) deskFor(tx *models.Tx, code models.Code) (desk, error) {
 		entry, _ := models.Lookup(code)
 		home = entry.Queue
 	}
-	return desk{home: home, calendar: models.NewCalendar(s.zone(zone), holidays)}, nil
+	hours, err := readHours(own)
+	if err != nil {
+		return desk{}, err
+	}
+	return desk{home: home, calendar: models.NewCalendar(s.zone(zone), holidays).WithHours(models.ReadOpeningHours(opens, closes)), hours: hours}, nil
 }
 
 // zone is a time zone by name, read from the system once.
@@ -120,11 +126,6 @@ func (s *Service) zone(name string) *time.Location {
 	}
 	s.zones.Store(name, zone)
 	return zone
-}
-
-// due is when a case that arrives in a queue now should be decided.
-func (d desk) due(now models.Time, q models.Queue) models.Time {
-	return d.calendar.AddBusinessHours(now, sla[q])
 }
 
 // skipLocked reads rows to work on and passes over those another transaction works on, where there can

@@ -39,6 +39,12 @@ type Page struct {
 	// Bell leads to what the person was told; nil before sign-in.
 	Bell    *Bell
 	Flashes []ui.Flash
+	// Keys are the shortcuts of this page; nil while the person has them off.
+	Keys *KeySheet
+	// KeysURL leads to the page about shortcuts, MeURL to the person's own settings; "" before sign-in.
+	KeysURL, MeURL templ.SafeURL
+	// Here is the record the page is about; nil on other pages.
+	Here *Here
 }
 
 // Bell says how much a person was told and has not read.

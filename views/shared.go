@@ -130,6 +130,12 @@ type Form struct {
 	Version string // "" when the form has none
 	Heading string // of the summary: "The case was not decided"
 	Errors  []ui.FieldError
+	// From is the list the person came from; After are the choices where to go once it is decided, nil
+	// for forms that decide nothing.
+	From  string
+	After []ui.Option
+	// Draft is where what is typed is kept until it is sent; nil for forms of which nothing is kept.
+	Draft *Draft
 }
 
 // CommentForm adds a comment; its text field is named "text".

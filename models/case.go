@@ -73,6 +73,7 @@ type Case struct {
 	PoID          string
 	Amount        string
 	Currency      string
+	AmountKey     string // the amount as text that sorts like the number; see Money.SortKey
 	Invoice       string // JSON, as sent, amounts as strings
 	Marks         string // JSON array of what intake noticed
 	DuplicateOf   string

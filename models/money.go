@@ -116,6 +116,24 @@ func (m Money) Add(other Money) (Money, error) {
 	return Money{amount: d, text: d.Number()}, nil
 }
 
+// amountKeyPart is how many decimals a sort key has: as many as any currency.
+const amountKeyPart = 4
+
+// SortKey is a text of digits alone that sorts, in any collation, like the amount does among amounts of
+// its currency; "" for no amount.
+func (m Money) SortKey() string {
+	if m.IsZero() {
+		return ""
+	}
+	whole, part, _ := strings.Cut(strings.TrimPrefix(m.text, "-"), ".")
+	whole = strings.TrimLeft(whole, "0")
+	digits := fmt.Sprintf("%02d%s%s", len(whole), whole, (part + strings.Repeat("0", amountKeyPart))[:amountKeyPart])
+	if !m.Negative() {
+		return "1" + digits
+	}
+	return "0" + strings.Map(func(r rune) rune { return '9' - (r - '0') }, digits)
+}
+
 // Format writes the amount for people, grouped and with all its digits, code first: "EUR 1,234.50".
 func (m Money) Format() string {
 	if m.IsZero() {

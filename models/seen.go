@@ -96,7 +96,7 @@ func (tx *Tx) SeeInvoice(inv Invoice, supplierID string) error {
 	if err != nil {
 		return fmt.Errorf("models: remember invoice: %w", err)
 	}
-	return nil
+	return tx.indexSeen(s.InvoiceID)
 }
 
 // DuplicateWhy says by what one invoice may be another one again.

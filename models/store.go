@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -58,6 +59,7 @@ type Store struct {
 	jobs     chan struct{}
 	alarm    alarm
 	sealing  chan string
+	searched atomic.Int64 // counts records made searchable
 	close    func() error
 	bg       sync.WaitGroup
 	stop     context.CancelFunc
@@ -99,6 +101,7 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 	bg, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.bg.Go(func() { s.sealEvents(bg) })
+	s.bg.Go(func() { s.fillSearch(bg) })
 	if s.postgres {
 		s.bg.Go(func() { s.listen(bg) })
 	}

@@ -305,7 +305,9 @@ func TestTheDecisionFormPostsTheContractsFields(t *testing.T) {
 	doc := render(t, views.Case(sampleCase()))
 	form := testID(doc, "decision-form")
 	sameNames(t, form, "csrf_token", "version", "exit=reopen_po", "exit=use_other_po", "input.po_id", "exit=treat_as_non_po",
-		"exit=hold_for_statement", "input.until", "exit=short_pay", "input.amount", "exit=reject_invoice", "reason")
+		"exit=hold_for_statement", "input.until", "exit=short_pay", "input.amount", "exit=reject_invoice",
+		"proposed.0", "proposed.0.amount", "proposed.0.currency", "proposed.0.posting_date", "proposed.0.document_type", "proposed.0.cost_centre", "proposed.0.summary",
+		"proposed.1", "proposed.1.amount", "proposed.1.currency", "proposed.1.posting_date", "proposed.1.document_type", "proposed.1.cost_centre", "proposed.1.summary", "reason")
 	if v, _ := form.Find(`[name="version"]`).Attr("value"); v != "3" {
 		t.Errorf("the form carries version %q", v)
 	}

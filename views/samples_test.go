@@ -261,9 +261,11 @@ func sampleCase() views.CasePage {
 				Arguments: data(`{"invoice_id":"5105600123","amount":"254.50","currency":"EUR","posting_date":"2026-10-05","supplier_id":"V-2001","lines":[{"gl_account":"400100","amount":"254.50","cost_centre":"C-210"}]}`),
 				AsSent:    `{"invoice_id":"5105600123","amount":"254.50"}`}},
 		}},
+		Duplicates: sampleDuplicates(), Search: sampleSearch(),
 		Decision: &views.DecisionForm{
-			Form:  views.Form{URL: "/cases/case_01k6v8a/decision", CSRF: "csrf-sample", Version: "3"},
-			Exits: sampleExits(), Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Hint: "Kept on the trail. The agent does not read it."},
+			Proposed: sampleProposed(),
+			Form:     views.Form{URL: "/cases/case_01k6v8a/decision", CSRF: "csrf-sample", Version: "3"},
+			Exits:    sampleExits(), Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Hint: "Kept on the trail. The agent does not read it."},
 		},
 		Comments:    []views.Comment{{At: ago(4 * time.Minute), Who: "Petra Vogel", Text: "Asked the buyer whether line 20 is still expected."}},
 		CommentForm: &views.CommentForm{Form: views.Form{URL: "/cases/case_01k6v8a/comments", CSRF: "csrf-sample"}, Text: ui.Field{Name: "text", Label: "Comment", Kind: ui.FieldArea, Required: true, Rows: 2}},

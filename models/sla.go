@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -141,7 +142,7 @@ func (tx *Tx) SetWorkHours(change func(WorkHours) WorkHours, seen string) error 
 	if seen != "" && seen != before.Mark() {
 		return E(Conflict, "Somebody changed the hours since you opened this page. Look at them again before you save.", map[string]any{"reason": "stale"})
 	}
-	after := change(before)
+	after := change(WorkHours{Opening: before.Opening, SLAs: maps.Clone(before.SLAs)})
 	if issues := after.check(); len(issues) > 0 {
 		return Invalid(issues...)
 	}

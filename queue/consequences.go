@@ -429,7 +429,7 @@ func (s *Service) receiptCame(tx *models.Tx, h models.Hold) error {
 	if err != nil {
 		return err
 	}
-	next := c
+	next := awake(c)
 	next.Version++
 	if c.Status == models.CaseHeld {
 		next = returned(c)
@@ -450,7 +450,7 @@ func (s *Service) receiptCame(tx *models.Tx, h models.Hold) error {
 		return err
 	}
 	if c.Status != models.CaseHeld {
-		return nil
+		return disturb(tx, c, wakeReceipt)
 	}
 	return tellReturned(tx, c, "a re-check found the goods receipt")
 }

@@ -261,7 +261,10 @@ func remember(tx *models.Tx, c, next models.Case, exit Exit, values map[string]s
 	d := models.Decision{ID: tx.NewID(models.PrefixDecision), WorkspaceID: c.WorkspaceID, CaseID: c.ID, InvoiceID: c.InvoiceID, Exit: exit.Code,
 		InstructionKind: exit.Instruction, Instruction: next.Instruction, Input: input, Reason: reason, DecidedByID: actor(tx.By), DecidedByName: tx.By.UserName,
 		Role: roleIn(tx.By, c.Queue), CaseVersion: c.Version, ApprovalRequestIDs: ids, DecidedAt: tx.Now}
-	return tx.DB.Create(&d).Error
+	if err := tx.DB.Create(&d).Error; err != nil {
+		return err
+	}
+	return tx.IndexDecision(d.ID)
 }
 
 func dateIn(text string) (models.Date, error) {
@@ -335,7 +338,7 @@ const maxChanges = 20
 func changesSince(tx *models.Tx, caseID string, version int64) ([]string, error) {
 	var events []models.AuditEvent
 	err := tx.DB.Where("workspace_id = ? AND case_id = ? AND case_id <> '' AND action IN ?", tx.By.WorkspaceID, caseID,
-		[]string{"case.joined", "case.answered", "case.decided", "case.reopened", "case.flagged"}).Order("at DESC, id DESC").Limit(maxChanges).Find(&events).Error
+		[]string{"case.joined", "case.answered", "case.decided", "case.reopened", "case.flagged", "case.rerouted"}).Order("at DESC, id DESC").Limit(maxChanges).Find(&events).Error
 	if err != nil {
 		return nil, err
 	}
@@ -361,6 +364,8 @@ func changeInWords(e models.AuditEvent, exit string) string {
 		return fmt.Sprintf("%s answered on %s", e.ActorName, e.At)
 	case "case.decided":
 		return fmt.Sprintf("%s chose %q on %s", e.ActorName, ExitLabel(exit), e.At)
+	case "case.rerouted":
+		return fmt.Sprintf("%s moved it to another queue on %s", e.ActorName, e.At)
 	case "case.flagged":
 		return fmt.Sprintf("%s suspected fraud on another case of this supplier or bank account on %s", e.ActorName, e.At)
 	}

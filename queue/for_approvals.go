@@ -62,6 +62,9 @@ func closeFor(tx *models.Tx, caseID, requestID, exit, note string, in models.Ins
 	if err := tx.DB.Create(&d).Error; err != nil {
 		return err
 	}
+	if err := tx.IndexDecision(d.ID); err != nil {
+		return err
+	}
 	ref := c.Ref()
 	ref.ApprovalRequestID = requestID
 	return tx.Audit("case.resolved", ref, map[string]any{"version": next.Version, "exit": exit, "note": note})
@@ -184,6 +187,9 @@ func (s *Service) openAbout(tx *models.Tx, request models.ApprovalRequest, invoi
 		return c, err
 	}
 	if err := addHandover(tx, c.ID, kindHandover, f); err != nil {
+		return c, err
+	}
+	if err := watch(tx, c); err != nil {
 		return c, err
 	}
 	tx.Notify(models.TopicCase(c.ID), models.TopicQueues(c.WorkspaceID))

@@ -220,16 +220,19 @@ func openOrJoin(tx *models.Tx, f filing, d desk) (models.Case, bool, error) {
 	}
 	for range openAttempts {
 		made := tx.DB.Exec(`INSERT INTO cases (id, workspace_id, status, code, queue, reason, version, join_key, invoice_id, invoice_number, number_norm,
-			supplier_id, supplier_name, po_id, amount, currency, invoice, marks, duplicate_of, request_id, hold_id, agent_id, agent_name, run_id, handover_count,
-			due_at, created_at, updated_at) VALUES (?,?,?,?,?,?,1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?) ON CONFLICT DO NOTHING`,
+			supplier_id, supplier_name, po_id, amount, currency, amount_key, invoice, marks, duplicate_of, request_id, hold_id, agent_id, agent_name, run_id, handover_count,
+			due_at, created_at, updated_at) VALUES (?,?,?,?,?,?,1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?) ON CONFLICT DO NOTHING`,
 			c.ID, c.WorkspaceID, c.Status, c.Code, c.Queue, c.Reason, c.JoinKey, c.InvoiceID, c.InvoiceNumber, c.NumberNorm,
-			c.SupplierID, c.SupplierName, c.PoID, c.Amount, c.Currency, c.Invoice, c.Marks, c.DuplicateOf, c.RequestID, c.HoldID, c.AgentID, c.AgentName, c.RunID,
+			c.SupplierID, c.SupplierName, c.PoID, c.Amount, c.Currency, c.AmountKey, c.Invoice, c.Marks, c.DuplicateOf, c.RequestID, c.HoldID, c.AgentID, c.AgentName, c.RunID,
 			c.DueAt, c.CreatedAt, c.UpdatedAt)
 		if made.Error != nil {
 			return c, false, made.Error
 		}
 		if made.RowsAffected == 1 {
 			if err := addHandover(tx, c.ID, kindHandover, f); err != nil {
+				return c, false, err
+			}
+			if err := watch(tx, c); err != nil {
 				return c, false, err
 			}
 			tx.Notify(models.TopicCase(c.ID), models.TopicQueues(c.WorkspaceID))
@@ -262,7 +265,7 @@ func newCase(tx *models.Tx, f filing, d desk) (models.Case, error) {
 	c := models.Case{
 		ID: tx.NewID(models.PrefixCase), WorkspaceID: tx.By.WorkspaceID, Status: models.CaseOpen, Code: f.code, Queue: q, Reason: f.reason, Version: 1,
 		JoinKey: f.key, InvoiceID: inv.ID, InvoiceNumber: inv.Number, NumberNorm: f.number, SupplierID: inv.SupplierID, SupplierName: inv.SupplierName,
-		PoID: inv.PoID, Amount: inv.Amount.Text(), Currency: inv.Amount.Currency(), Invoice: f.invoiceJSON, Marks: marks, DuplicateOf: f.duplicateOf,
+		PoID: inv.PoID, Amount: inv.Amount.Text(), Currency: inv.Amount.Currency(), AmountKey: inv.Amount.SortKey(), Invoice: f.invoiceJSON, Marks: marks, DuplicateOf: f.duplicateOf,
 		AgentName: f.agentName, RunID: f.runID, HandoverCount: 1, DueAt: d.due(tx.Now, q), CreatedAt: tx.Now, UpdatedAt: tx.Now,
 	}
 	if f.agentID != "" {
@@ -280,7 +283,7 @@ func newCase(tx *models.Tx, f filing, d desk) (models.Case, error) {
 // join adds a handover to the unresolved case of the same stop and raises its version, so that nobody
 // decides without having seen it.
 func join(tx *models.Tx, c models.Case, f filing) (HandoverResult, error) {
-	next := c
+	next := awake(c)
 	next.Version++
 	next.HandoverCount++
 	marks, err := toJSON(addMarks(marksIn(c.Marks), f.marks))
@@ -292,6 +295,9 @@ func join(tx *models.Tx, c models.Case, f filing) (HandoverResult, error) {
 		return HandoverResult{}, err
 	}
 	if err := addHandover(tx, c.ID, kindHandover, f); err != nil {
+		return HandoverResult{}, err
+	}
+	if err := disturb(tx, c, wakeJoined); err != nil {
 		return HandoverResult{}, err
 	}
 	return resultOf(next, false), tx.Audit("case.joined", c.Ref(), map[string]any{"version": next.Version, "run_id": f.runID})
@@ -313,8 +319,12 @@ func addToDecided(tx *models.Tx, c models.Case, f filing) (HandoverResult, error
 }
 
 func addHandover(tx *models.Tx, caseID, kind string, f filing) error {
-	return tx.DB.Exec(`INSERT INTO handovers (id, workspace_id, case_id, kind, at, run_id, agent_id, agent_name, token_id, channel, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
+	err := tx.DB.Exec(`INSERT INTO handovers (id, workspace_id, case_id, kind, at, run_id, agent_id, agent_name, token_id, channel, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
 		tx.NewID(models.PrefixHandover), tx.By.WorkspaceID, caseID, kind, tx.Now, f.runID, f.agentID, f.agentName, tx.By.TokenID, tx.By.Channel, f.body).Error
+	if err != nil {
+		return err
+	}
+	return tx.IndexCase(caseID)
 }
 
 // judgedPair finds the case that judged the two invoices of a DUPLICATE_INVOICE not to be duplicates. A
@@ -421,6 +431,9 @@ func (s *Service) OpenUnrouted(tx *models.Tx, request models.ApprovalRequest, in
 	if err := addHandover(tx, c.ID, kindHandover, f); err != nil {
 		return "", err
 	}
+	if err := watch(tx, c); err != nil {
+		return "", err
+	}
 	tx.Notify(models.TopicCase(c.ID), models.TopicQueues(c.WorkspaceID))
 	ref := c.Ref()
 	ref.ApprovalRequestID = request.ID
@@ -484,7 +497,7 @@ func answer(tx *models.Tx, caseID string, f filing) (HandoverResult, error) {
 		return HandoverResult{}, models.E(models.Conflict, "No question waits for an answer on this case. Read it with get_case for what was decided.",
 			map[string]any{"reason": "no_question", "case_id": c.ID, "status": c.Status, "version": c.Version})
 	}
-	next := c
+	next := awake(c)
 	next.Version++
 	next.HandoverCount++
 	next.Instruction = nil
@@ -492,6 +505,9 @@ func answer(tx *models.Tx, caseID string, f filing) (HandoverResult, error) {
 		return HandoverResult{}, err
 	}
 	if err := addHandover(tx, c.ID, kindAnswer, f); err != nil {
+		return HandoverResult{}, err
+	}
+	if err := disturb(tx, c, wakeAnswered); err != nil {
 		return HandoverResult{}, err
 	}
 	return resultOf(next, false), tx.Audit("case.answered", requestRef(tx, c), map[string]any{"version": next.Version, "run_id": f.runID})

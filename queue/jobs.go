@@ -9,6 +9,9 @@ const (
 	JobReturn models.JobKind = "case.return" // a held case's day has come
 	JobMissed models.JobKind = "hold.missed" // a due check was not reported in time
 
+	JobOverdue models.JobKind = "case.overdue" // an open case is due
+	JobWake    models.JobKind = "case.wake"    // a snoozed case's time has come
+
 	JobPeriodOver models.JobKind = "period.reopened_over" // the time is up for which a case reopened the period
 )
 
@@ -17,6 +20,8 @@ func (s *Service) Jobs() map[models.JobKind]models.JobFunc {
 	return map[models.JobKind]models.JobFunc{
 		JobReturn:     s.returnCase,
 		JobMissed:     s.missCheck,
+		JobOverdue:    s.overdueCase,
+		JobWake:       s.wakeCase,
 		JobPeriodOver: s.periodOver,
 	}
 }

@@ -44,7 +44,9 @@ func takeOver(c models.Case, by models.Principal, now models.Time) models.Case {
 	return lend(c, by, now)
 }
 
+// lend gives the case to the principal, who works on it now: it is snoozed no more.
 func lend(c models.Case, by models.Principal, now models.Time) models.Case {
+	c = awake(c)
 	c.ClaimedByID, c.ClaimedUntil = &by.UserID, now.Add(claimLease)
 	return c
 }
@@ -81,6 +83,7 @@ func unclaimed(c models.Case) models.Case {
 // decided is the case after an exit: resolved, held, moved to queue ap, or open with a question.
 // Deciding claims; only a case that stays with the person stays claimed. values are the checked inputs.
 func decided(c models.Case, e Exit, by models.Principal, until models.Date, now models.Time) models.Case {
+	c = awake(c)
 	c.Version++
 	switch e.effect {
 	case effectAsk:

@@ -27,6 +27,9 @@ type CasePage struct {
 	Moved      string              // exit that moved the case here
 	Question   string              // a question waits for the agent's answer
 	HeldUntil  models.Date
+	Snooze     SnoozeView
+	Reroute    RerouteView
+	Escalated  models.Time // when it was brought before the leads for being overdue; zero: it was not
 	AgentName  string
 	RunID      string
 	Amount     models.Money // of the invoice
@@ -77,7 +80,14 @@ func (s *Service) Page(ctx context.Context, by models.Principal, caseID string) 
 		if err != nil {
 			return err
 		}
-		out, err = pageOf(tx, row, private)
+		if out, err = pageOf(tx, row, private); err != nil {
+			return err
+		}
+		if out.Snooze, err = snoozeOf(tx, row.Case); err != nil {
+			return err
+		}
+		out.Escalated = row.EscalatedAt
+		out.Reroute, err = s.rerouteOf(tx, row.Case, out.Timeline)
 		return err
 	})
 	return out, err

@@ -40,19 +40,23 @@ func replace(tx *models.Tx, before, after models.Case) error {
 	return rewrite(tx, before, after)
 }
 
-// rewrite is replace without waking anybody, for what nobody sees.
+// rewrite is replace without waking anybody, for what nobody sees. A case with another time to be due
+// has not been escalated for it yet.
 func rewrite(tx *models.Tx, before, after models.Case) error {
+	if !after.DueAt.Equal(before.DueAt.Time) {
+		after.EscalatedAt = models.Time{}
+	}
 	res := tx.DB.Exec(`UPDATE cases SET status = ?, queue = ?, version = ?, marks = ?, moved = ?, handover_count = ?, claimed_by_id = ?, claimed_until = ?,
-		due_at = ?, held_until = ?, instruction = ?, updated_at = ?, resolved_at = ? WHERE id = ? AND workspace_id = ? AND version = ? AND status = ?`,
+		due_at = ?, held_until = ?, snoozed_until = ?, snoozed_by = ?, snooze_reason = ?, escalated_at = ?, instruction = ?, updated_at = ?, resolved_at = ? WHERE id = ? AND workspace_id = ? AND version = ? AND status = ?`,
 		after.Status, after.Queue, after.Version, after.Marks, after.Moved, after.HandoverCount, after.ClaimedByID, after.ClaimedUntil,
-		after.DueAt, after.HeldUntil, after.Instruction, tx.Now, after.ResolvedAt, before.ID, before.WorkspaceID, before.Version, before.Status)
+		after.DueAt, after.HeldUntil, after.SnoozedUntil, after.SnoozedBy, after.SnoozeReason, after.EscalatedAt, after.Instruction, tx.Now, after.ResolvedAt, before.ID, before.WorkspaceID, before.Version, before.Status)
 	if res.Error != nil {
 		return res.Error
 	}
 	if res.RowsAffected == 0 {
 		return models.E(models.Conflict, "The case changed at the same moment. Look at it again.", map[string]any{"reason": "stale", "version": before.Version})
 	}
-	return nil
+	return follow(tx, before, after)
 }
 
 // filedBy says whether a principal handed this case over, alone or as one of several.

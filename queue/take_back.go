@@ -107,6 +107,9 @@ func (s *Service) WithdrawCaseIn(tx *models.Tx, in WithdrawInput) (CaseView, err
 	if err := tx.DB.Create(&d).Error; err != nil {
 		return CaseView{}, err
 	}
+	if err := tx.IndexDecision(d.ID); err != nil {
+		return CaseView{}, err
+	}
 	if err := tx.Audit("case.withdrawn", c.Ref(), withReason(map[string]any{"version": next.Version, "queue": c.Queue}, reason)); err != nil {
 		return CaseView{}, err
 	}
@@ -118,7 +121,7 @@ func (s *Service) WithdrawCaseIn(tx *models.Tx, in WithdrawInput) (CaseView, err
 
 // withdrawn is the case after its agent took it back.
 func withdrawn(c models.Case, now models.Time) models.Case {
-	c = unclaimed(c)
+	c = awake(unclaimed(c))
 	c.Version++
 	c.Status, c.HeldUntil, c.ResolvedAt = models.CaseResolved, models.Date{}, now
 	return c

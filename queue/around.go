@@ -87,7 +87,8 @@ func (s *Service) NextFree(ctx context.Context, by models.Principal, f Filter, b
 
 // place is where a case stands in the list.
 func (f Filter) place(c models.Case) *cursor {
-	return &cursor{Sort: f.Sort, At: f.key(c), ID: c.ID}
+	at := f.at(c)
+	return &at
 }
 
 func reversed(sort string) string {

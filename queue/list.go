@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"gorm.io/gorm"
+	"time"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -22,18 +21,33 @@ const (
 
 // Special values of Filter.ClaimedBy.
 const (
-	ClaimedByMe     = "me"
-	ClaimedByNobody = "nobody"
+	ClaimedByMe       = "me"
+	ClaimedByNobody   = "nobody"
+	ClaimedBySomebody = "somebody"
 )
+
+// NoCode is the value of Filter.Code for cases that name none of the ten outcomes.
+const NoCode models.Code = "none"
+
+// Ages are the values of Filter.Age: cases that came in at least that long ago.
+func Ages() []string { return []string{"1d", "3d", "7d", "30d"} }
+
+var ages = map[string]time.Duration{"1d": 24 * time.Hour, "3d": 72 * time.Hour, "7d": 168 * time.Hour, "30d": 720 * time.Hour}
 
 // Sorts of a list of cases; a leading minus turns the order round.
 const (
-	SortDue        = "due_at"
-	SortDueLast    = "-due_at"
-	SortOldest     = "created_at"
-	SortNewest     = "-created_at"
-	sortsOfTheList = "due_at, -due_at, created_at, -created_at"
+	SortDue      = "due_at"
+	SortDueLast  = "-due_at"
+	SortOldest   = "created_at"
+	SortNewest   = "-created_at"
+	SortSmallest = "amount" // currency by currency
+	SortLargest  = "-amount"
 )
+
+// Sorts lists every sort of a list of cases.
+func Sorts() []string {
+	return []string{SortDue, SortDueLast, SortOldest, SortNewest, SortSmallest, SortLargest}
+}
 
 // Filter narrows a list of cases; zero fields do not narrow.
 type Filter struct {
@@ -42,14 +56,19 @@ type Filter struct {
 	Unresolved    bool // open or held
 	Code          models.Code
 	Reason        models.HandoverReason
-	ClaimedBy     string // me, nobody, or a user's id
+	ClaimedBy     string // me, nobody, somebody, or a user's id
 	Supplier      string // id or name
+	Agent         string // id or name of the account that handed over first
 	InvoiceID     string
 	InvoiceNumber string // compared normalised
 	PoID          string
 	RunID         string
 	Due           string // soon, overdue or today: open cases only
 	Snoozed       string // not or only
+	Age           string // one of Ages
+	Currency      string
+	AmountFrom    string // in Currency, included; a plain decimal
+	AmountTo      string
 	Cursor        string
 	Limit         int
 	Sort          string
@@ -63,6 +82,9 @@ type CaseItem struct {
 	InvoiceID     string      `json:"-"`
 	InvoiceNumber string      `json:"-"`
 	Supplier      string      `json:"-"` // name, else id
+	SupplierID    string      `json:"-"`
+	PoID          string      `json:"-"`
+	RunID         string      `json:"-"`
 	Amount        string      `json:"-"`
 	Currency      string      `json:"-"`
 	Agent         string      `json:"-"`
@@ -105,8 +127,7 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (Page
 		}
 		if len(rows) > limit {
 			rows = rows[:limit]
-			last := rows[limit-1]
-			out.NextCursor = cursor{Sort: f.Sort, At: f.key(last.Case), ID: last.ID}.text()
+			out.NextCursor = f.at(rows[limit-1].Case).text()
 		}
 		for _, row := range rows {
 			out.Items = append(out.Items, itemOf(row, tx))
@@ -121,8 +142,8 @@ func (f *Filter) check() (limit int, err error) {
 	if f.Sort == "" {
 		f.Sort = SortDue
 	}
-	if !slices.Contains([]string{SortDue, SortDueLast, SortOldest, SortNewest}, f.Sort) {
-		return 0, models.E(models.BadRequest, fmt.Sprintf("The list cannot be sorted by %q; it can by %s.", clipID(f.Sort), sortsOfTheList), map[string]any{"field": "sort"})
+	if !slices.Contains(Sorts(), f.Sort) {
+		return 0, models.E(models.BadRequest, fmt.Sprintf("The list cannot be sorted by %q; it can by %s.", clipID(f.Sort), strings.Join(Sorts(), ", ")), map[string]any{"field": "sort"})
 	}
 	var issues []models.Issue
 	if f.Queue != "" && !f.Queue.Valid() {
@@ -131,7 +152,7 @@ func (f *Filter) check() (limit int, err error) {
 	if f.Status != "" && !f.Status.Valid() {
 		issues = append(issues, models.Issue{Path: "/status", Message: "must be open, held or resolved"})
 	}
-	if f.Code != "" && !f.Code.IsOutcome() {
+	if f.Code != "" && f.Code != NoCode && !f.Code.IsOutcome() {
 		issues = append(issues, models.Issue{Path: "/code", Message: "must be one of the ten outcomes"})
 	}
 	if f.Reason != "" && !slices.Contains(models.HandoverReasons(), f.Reason) {
@@ -143,10 +164,38 @@ func (f *Filter) check() (limit int, err error) {
 	if f.Snoozed != "" && f.Snoozed != SnoozedNot && f.Snoozed != SnoozedOnly {
 		issues = append(issues, models.Issue{Path: "/snoozed", Message: "must be not or only"})
 	}
+	if f.Age != "" && ages[f.Age] == 0 {
+		issues = append(issues, models.Issue{Path: "/age", Message: "must be " + strings.Join(Ages(), ", ")})
+	}
+	issues = append(issues, f.checkAmounts()...)
 	if len(issues) > 0 {
 		return 0, models.Invalid(issues...)
 	}
 	return checkLimit(f.Limit)
+}
+
+func (f Filter) checkAmounts() (issues []models.Issue) {
+	if f.Currency != "" && !models.ValidCurrency(f.Currency) {
+		return []models.Issue{{Path: "/currency", Message: models.ErrCurrencyUnknown.Error()}}
+	}
+	if f.Currency == "" && f.AmountFrom+f.AmountTo != "" {
+		return []models.Issue{{Path: "/currency", Message: "must be chosen with an amount, since amounts of different currencies do not compare"}}
+	}
+	keys := map[string]string{}
+	for path, amount := range map[string]string{"/amount_from": f.AmountFrom, "/amount_to": f.AmountTo} {
+		if amount == "" {
+			continue
+		}
+		m, err := models.ParseMoney(amount, f.Currency)
+		if err != nil {
+			issues = append(issues, models.Issue{Path: path, Message: err.Error()})
+		}
+		keys[path] = m.SortKey()
+	}
+	if len(issues) == 0 && len(keys) == 2 && keys["/amount_from"] > keys["/amount_to"] {
+		issues = append(issues, models.Issue{Path: "/amount_to", Message: "must not be less than the amount it begins with"})
+	}
+	return issues
 }
 
 func checkLimit(limit int) (int, error) {
@@ -163,21 +212,42 @@ func (f Filter) column() string {
 	return strings.TrimPrefix(f.Sort, "-")
 }
 
-// orderBy is the column as the statement names it. What waits is few, so for the age of open and held
-// cases the index by state is used and not the one by age, which would walk through history.
-func (f Filter) orderBy(status models.CaseStatus) string {
-	col := "cases." + f.column()
-	if f.column() == SortOldest && status != models.CaseResolved {
-		return "COALESCE(" + col + ", " + col + ")"
+// order is what the list is sorted by, as the statement names it.
+func (f Filter) order() []string {
+	switch f.column() {
+	case SortOldest:
+		return []string{"cases.created_at", "cases.id"}
+	case SortSmallest:
+		return []string{"cases.currency", "cases.amount_key", "cases.id"}
 	}
-	return col
+	return []string{"cases.due_at", "cases.id"}
 }
 
-func (f Filter) key(c models.Case) models.Time {
-	if f.column() == SortOldest {
-		return c.CreatedAt
+// at is where a case stands in the list.
+func (f Filter) at(c models.Case) cursor {
+	at := cursor{Sort: f.Sort, ID: c.ID}
+	switch f.column() {
+	case SortOldest:
+		at.At = c.CreatedAt
+	case SortSmallest:
+		at.Amount = [2]string{c.Currency, c.AmountKey}
+	default:
+		at.At = c.DueAt
 	}
-	return c.DueAt
+	return at
+}
+
+// compare orders two places of one list, as order does without turning it round.
+func (c cursor) compare(other cursor) int {
+	return cmp.Or(c.At.Compare(other.At.Time), cmp.Compare(c.Amount[0], other.Amount[0]), cmp.Compare(c.Amount[1], other.Amount[1]), cmp.Compare(c.ID, other.ID))
+}
+
+// values are the place as the statement compares it with order.
+func (c cursor) values() []any {
+	if c.Amount[0] != "" {
+		return []any{c.Amount[0], c.Amount[1], c.ID}
+	}
+	return []any{c.At, c.ID}
 }
 
 // statuses are the states listed. They are read one by one, because an index answers one state in
@@ -198,31 +268,57 @@ func (f Filter) statuses() []models.CaseStatus {
 	return models.CaseStatuses()
 }
 
-func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
-	var all []caseRow
+// parts are lists of one state, and of one queue where the sort needs it, that together are the list:
+// an index answers each of them in order.
+func (f Filter) parts() []Filter {
+	var parts []Filter
 	for _, status := range f.statuses() {
-		var rows []caseRow
-		q, err := f.whereDue(f.where(tx.DB.Table("cases").Select(selectCaseRow), tx).Where("cases.status = ?", status), tx)
-		if err != nil {
-			return nil, err
+		part := f
+		part.Status = status
+		if f.Queue != "" || f.few() || f.column() == SortDue && f.Due == "" {
+			parts = append(parts, part)
+			continue
 		}
-		col, op, dir := f.orderBy(status), ">", ""
-		if strings.HasPrefix(f.Sort, "-") {
-			op, dir = "<", " DESC"
+		for _, part.Queue = range models.Queues() {
+			parts = append(parts, part)
 		}
+	}
+	return parts
+}
+
+// few says whether the filter leaves so few cases, however long the history, that they are better found
+// by it and sorted than met while walking through a queue.
+func (f Filter) few() bool {
+	return f.InvoiceID != "" || f.RunID != "" || f.ClaimedBy != "" && f.ClaimedBy != ClaimedByNobody
+}
+
+func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
+	due, err := f.windows(tx)
+	if err != nil {
+		return nil, err
+	}
+	op, dir := " > ", ""
+	if strings.HasPrefix(f.Sort, "-") {
+		op, dir = " < ", " DESC"
+	}
+	order := f.order()
+	var all []caseRow
+	for _, part := range f.parts() {
+		where := part.within(tx, due)
+		part.narrow(&where, tx)
 		if after != nil {
-			q = q.Where("("+col+", cases.id) "+op+" (?, ?)", after.At, after.ID)
+			values := after.values()
+			where.and("("+strings.Join(order, ", ")+")"+op+"("+strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")+")", values...)
 		}
-		if err := q.Order(col + dir + ", cases.id" + dir).Limit(n).Find(&rows).Error; err != nil {
+		var rows []caseRow
+		query := "SELECT " + selectCaseRow + " FROM cases WHERE " + where.text() + " ORDER BY " + strings.Join(order, dir+", ") + dir + " LIMIT ?"
+		if err := tx.DB.Raw(query, append(where.args, n)...).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)
 	}
 	slices.SortFunc(all, func(a, b caseRow) int {
-		order := f.key(a.Case).Compare(f.key(b.Case).Time)
-		if order == 0 {
-			order = cmp.Compare(a.ID, b.ID)
-		}
+		order := f.at(a.Case).compare(f.at(b.Case))
 		if strings.HasPrefix(f.Sort, "-") {
 			return -order
 		}
@@ -231,37 +327,206 @@ func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
 	return all[:min(n, len(all))], nil
 }
 
-func (f Filter) where(q *gorm.DB, tx *models.Tx) *gorm.DB {
-	q = q.Where("cases.workspace_id = ?", tx.By.WorkspaceID)
-	if !readsAll(tx.By) {
-		q = q.Where("(cases.agent_id = ? OR EXISTS (SELECT 1 FROM handovers h WHERE h.case_id = cases.id AND h.agent_id = ?))", tx.By.UserID, tx.By.UserID)
+// Found is how many cases a list holds, as far as they were counted.
+type Found struct {
+	N    int
+	More bool // there may be more than N
+	Bad  bool // the list asks for what does not exist
+}
+
+// lookedAt bounds how many cases are looked at to count one list.
+const lookedAt = 500
+
+// CountEach counts lists up to most cases each, with a statement or two for each that looks at a bounded
+// number of cases, however many there are.
+func (s *Service) CountEach(ctx context.Context, by models.Principal, lists []Filter, most int) ([]Found, error) {
+	if err := by.NeedScope(models.ScopeCasesRead); err != nil {
+		return nil, err
 	}
-	for column, value := range map[string]string{"queue": string(f.Queue), "code": string(f.Code), "reason": string(f.Reason),
-		"invoice_id": f.InvoiceID, "number_norm": models.NormaliseNumber(f.InvoiceNumber), "po_id": f.PoID, "run_id": f.RunID} {
-		if value != "" {
-			q = q.Where("cases."+column+" = ?", value)
+	out := make([]Found, len(lists))
+	if len(lists) == 0 {
+		return out, nil
+	}
+	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		for i, f := range lists {
+			if _, err := f.check(); err != nil {
+				out[i].Bad = true
+				continue
+			}
+			var err error
+			if out[i], err = f.count(tx, most); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (f Filter) count(tx *models.Tx, most int) (Found, error) {
+	due, err := f.windows(tx)
+	if err != nil {
+		return Found{}, err
+	}
+	f.Sort = SortDue
+	var found Found
+	for _, part := range f.parts() {
+		var rest conditions
+		part.narrow(&rest, tx)
+		where := part.within(tx, due)
+		if f.few() {
+			where.and(rest.text(), rest.args...)
+			rest = conditions{}
+		}
+		limit, asks := most+1, "1 = 1"
+		if len(rest.all) > 0 {
+			limit, asks = lookedAt, rest.text()
+		}
+		var looked, n int
+		query := "SELECT count(*), count(CASE WHEN " + asks + " THEN 1 END) FROM (SELECT * FROM cases WHERE " + where.text() + " LIMIT ?) AS cases"
+		if err := tx.DB.Raw(query, slices.Concat(rest.args, where.args, []any{limit})...).Row().Scan(&looked, &n); err != nil {
+			return Found{}, err
+		}
+		found.N += n
+		found.More = found.More || looked == limit
+	}
+	if found.N > most {
+		found.N, found.More = most, true
+	}
+	return found, nil
+}
+
+// conditions are what a statement asks of its rows.
+type conditions struct {
+	all  []string
+	args []any
+}
+
+func (c *conditions) and(text string, args ...any) {
+	c.all, c.args = append(c.all, text), append(c.args, args...)
+}
+
+func (c *conditions) text() string { return strings.Join(c.all, " AND ") }
+
+// windows are from when to when cases must be due, by queue; nil when the filter does not ask.
+func (f Filter) windows(tx *models.Tx) (map[models.Queue]dueWindow, error) {
+	if f.Due == "" {
+		return nil, nil
+	}
+	hours, cal, err := hoursAndCalendar(tx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[models.Queue]dueWindow{}
+	for _, w := range dueWindows(f.Due, models.Queues(), hours, cal, tx.Now) {
+		out[w.queue] = w
+	}
+	return out, nil
+}
+
+// within are the conditions of one part that its index answers. Where few are left the index of that
+// filter is the better one; SQLite, which keeps no figures about its tables, is told so by the plus.
+func (f Filter) within(tx *models.Tx, due map[models.Queue]dueWindow) conditions {
+	var where conditions
+	mark := ""
+	if f.few() && tx.DB.Name() != "postgres" {
+		mark = "+"
+	}
+	where.and("cases.workspace_id = ?", tx.By.WorkspaceID)
+	if f.Queue != "" {
+		where.and(mark+"cases.queue = ?", f.Queue)
+	}
+	where.and(mark+"cases.status = ?", f.Status)
+	switch f.Snoozed {
+	case SnoozedNot:
+		where.and("cases.snoozed_until IS NULL")
+	case SnoozedOnly:
+		where.and("cases.snoozed_until IS NOT NULL")
+	}
+	if due == nil {
+		return where
+	}
+	if f.Queue != "" {
+		text, args := due[f.Queue].condition()
+		where.and(text, args...)
+		return where
+	}
+	var windows []string
+	for _, q := range models.Queues() {
+		text, args := due[q].condition()
+		windows, where.args = append(windows, "cases.queue = ? AND "+text), append(append(where.args, q), args...)
+	}
+	where.all = append(where.all, "("+strings.Join(windows, " OR ")+")")
+	return where
+}
+
+func (w dueWindow) condition() (string, []any) {
+	if w.from.IsZero() {
+		return "cases.due_at < ?", []any{w.to}
+	}
+	return "cases.due_at >= ? AND cases.due_at < ?", []any{w.from, w.to}
+}
+
+// narrow adds the conditions that rows are met with one by one.
+func (f Filter) narrow(where *conditions, tx *models.Tx) {
+	if !readsAll(tx.By) {
+		where.and("(cases.agent_id = ? OR EXISTS (SELECT 1 FROM handovers h WHERE h.case_id = cases.id AND h.agent_id = ?))", tx.By.UserID, tx.By.UserID)
+	}
+	for _, c := range []struct{ column, value string }{{"reason", string(f.Reason)}, {"invoice_id", f.InvoiceID}, {"number_norm", models.NormaliseNumber(f.InvoiceNumber)},
+		{"po_id", f.PoID}, {"run_id", f.RunID}, {"currency", f.Currency}} {
+		if c.value != "" {
+			where.and("cases."+c.column+" = ?", c.value)
 		}
 	}
+	switch f.Code {
+	case "":
+	case NoCode:
+		where.and("cases.code = ''")
+	default:
+		where.and("cases.code = ?", f.Code)
+	}
 	if f.Supplier != "" {
-		q = q.Where("(cases.supplier_id = ? OR cases.supplier_name = ?)", f.Supplier, f.Supplier)
+		where.and("(cases.supplier_id = ? OR cases.supplier_name = ?)", f.Supplier, f.Supplier)
+	}
+	if f.Agent != "" {
+		where.and("(cases.agent_id = ? OR cases.agent_name = ?)", f.Agent, f.Agent)
+	}
+	if f.Age != "" {
+		where.and("cases.created_at <= ?", tx.Now.Add(-ages[f.Age]))
+	}
+	if f.AmountFrom != "" {
+		where.and("cases.amount_key >= ?", amountKey(f.AmountFrom, f.Currency))
+	}
+	if f.AmountTo != "" {
+		where.and("cases.amount_key <= ?", amountKey(f.AmountTo, f.Currency))
 	}
 	switch f.ClaimedBy {
 	case "":
 	case ClaimedByNobody:
-		q = q.Where("(cases.claimed_by_id IS NULL OR cases.claimed_until <= ?)", tx.Now)
+		where.and("(cases.claimed_by_id IS NULL OR cases.claimed_until <= ?)", tx.Now)
+	case ClaimedBySomebody: // the comparison, unlike IS NOT NULL, can be answered by the index of claims
+		where.and("cases.claimed_by_id > '' AND cases.claimed_until > ?", tx.Now)
 	case ClaimedByMe:
-		q = q.Where("cases.claimed_by_id = ? AND cases.claimed_until > ?", tx.By.UserID, tx.Now)
+		where.and("cases.claimed_by_id = ? AND cases.claimed_until > ?", tx.By.UserID, tx.Now)
 	default:
-		q = q.Where("cases.claimed_by_id = ? AND cases.claimed_until > ?", f.ClaimedBy, tx.Now)
+		where.and("cases.claimed_by_id = ? AND cases.claimed_until > ?", f.ClaimedBy, tx.Now)
 	}
-	return q
+}
+
+// amountKey is the key of an amount that was checked before.
+func amountKey(amount, currency string) string {
+	m, err := models.ParseMoney(amount, currency)
+	if err != nil {
+		return ""
+	}
+	return m.SortKey()
 }
 
 func itemOf(row caseRow, tx *models.Tx) CaseItem {
 	c := row.Case
 	filed := c.AgentID != nil && *c.AgentID == tx.By.UserID || !readsAll(tx.By)
 	item := CaseItem{CaseSummary: summaryOf(row, tx.Now), Instruction: instructionIn(c.Instruction), InvoiceID: c.InvoiceID, InvoiceNumber: c.InvoiceNumber,
-		Supplier: c.SupplierName, Amount: c.Amount, Currency: c.Currency, Agent: c.AgentName, ClaimedByMe: c.ClaimedAt(tx.Now) != "" && c.ClaimedAt(tx.Now) == tx.By.UserID,
+		SupplierID: c.SupplierID, PoID: c.PoID, RunID: c.RunID, Supplier: c.SupplierName, Amount: c.Amount, Currency: c.Currency, Agent: c.AgentName, ClaimedByMe: c.ClaimedAt(tx.Now) != "" && c.ClaimedAt(tx.Now) == tx.By.UserID,
 		HeldUntil: c.HeldUntil, Overdue: c.Status == models.CaseOpen && tx.Now.After(c.DueAt.Time), SnoozedUntil: c.SnoozedUntil, EscalatedAt: c.EscalatedAt, Marks: marksIn(c.Marks), Handovers: c.HandoverCount}
 	if item.Supplier == "" {
 		item.Supplier = c.SupplierID
@@ -277,10 +542,11 @@ func itemOf(row caseRow, tx *models.Tx) CaseItem {
 
 // cursor is where a page ended: the sort key and the id of its last row.
 type cursor struct {
-	Sort string      `json:"s"`
-	At   models.Time `json:"-"`
-	Text string      `json:"t,omitempty"`
-	ID   string      `json:"i"`
+	Sort   string      `json:"s"`
+	At     models.Time `json:"-"`
+	Text   string      `json:"t,omitempty"`
+	Amount [2]string   `json:"a,omitzero"` // currency and key, when the list is sorted by them
+	ID     string      `json:"i"`
 }
 
 func (c cursor) text() string {
@@ -306,6 +572,9 @@ func readCursor(text, sort string) (*cursor, error) {
 	}
 	var c cursor
 	if err := json.Unmarshal(raw, &c); err != nil || c.Sort != sort || c.ID == "" {
+		return nil, bad
+	}
+	if byAmount := strings.TrimPrefix(sort, "-") == SortSmallest; byAmount != (c.Amount[0] != "") {
 		return nil, bad
 	}
 	if c.Text != "" {

@@ -97,11 +97,12 @@ func TestAListShowsEverybodyWhatTheyMayRead(t *testing.T) {
 func TestAListRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, c *cast) {
-		for path, f := range map[string]queue.Filter{"/queue": {Queue: "sales"}, "/status": {Status: "closed"}, "/code": {Code: "NOT_FOUND"}, "/reason": {Reason: "because"}, "/limit": {Limit: 201}} {
+		for path, f := range map[string]queue.Filter{"/queue": {Queue: "sales"}, "/status": {Status: "closed"}, "/code": {Code: "NOT_FOUND"}, "/reason": {Reason: "because"}, "/limit": {Limit: 201},
+			"/age": {Age: "2d"}, "/due": {Due: "later"}, "/currency": {AmountFrom: "5"}, "/amount_from": {Currency: "JPY", AmountFrom: "5.5"}, "/amount_to": {Currency: "EUR", AmountFrom: "10", AmountTo: "9.99"}} {
 			_, err := c.desk.List(t.Context(), c.clara, f)
 			issueOn(t, err, path)
 		}
-		for _, f := range []queue.Filter{{Sort: "amount"}, {Cursor: "x"}, {Cursor: "bnVsbA"}} {
+		for _, f := range []queue.Filter{{Sort: "supplier"}, {Cursor: "x"}, {Cursor: "bnVsbA"}} {
 			_, err := c.desk.List(t.Context(), c.clara, f)
 			refused(t, err, models.BadRequest)
 		}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/apdesk/apdesk/models"
 )
 
@@ -48,40 +46,6 @@ func dueWindows(due string, queues []models.Queue, hours models.WorkHours, cal m
 		out = append(out, w)
 	}
 	return out
-}
-
-// whereDue narrows a list to what is due as the filter says.
-func (f Filter) whereDue(q *gorm.DB, tx *models.Tx) (*gorm.DB, error) {
-	switch f.Snoozed {
-	case SnoozedNot:
-		q = q.Where("cases.snoozed_until IS NULL")
-	case SnoozedOnly:
-		q = q.Where("cases.snoozed_until IS NOT NULL")
-	}
-	if f.Due == "" {
-		return q, nil
-	}
-	hours, cal, err := hoursAndCalendar(tx)
-	if err != nil {
-		return nil, err
-	}
-	queues := models.Queues()
-	if f.Queue != "" {
-		queues = []models.Queue{f.Queue}
-	}
-	var windows []string
-	var args []any
-	for _, w := range dueWindows(f.Due, queues, hours, cal, tx.Now) {
-		one := "(cases.queue = ?"
-		args = append(args, w.queue)
-		if !w.from.IsZero() {
-			one += " AND cases.due_at >= ?"
-			args = append(args, w.from)
-		}
-		one += " AND cases.due_at < ?)"
-		windows, args = append(windows, one), append(args, w.to)
-	}
-	return q.Where("("+strings.Join(windows, " OR ")+")", args...), nil
 }
 
 func hoursAndCalendar(tx *models.Tx) (models.WorkHours, models.Calendar, error) {

@@ -206,6 +206,9 @@ func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest, agent *models.A
 	if err := addAskers(tx, r.ID, agent); err != nil {
 		return RequestView{}, err
 	}
+	if err := tx.IndexRequest(r.ID); err != nil {
+		return RequestView{}, err
+	}
 	if err := reschedule(tx, JobRequestExpire, r.ID, r.ExpiresAt); err != nil {
 		return RequestView{}, err
 	}

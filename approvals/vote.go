@@ -190,6 +190,9 @@ func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, fa
 	if err := tx.DB.Create(&v).Error; err != nil {
 		return models.Vote{}, fmt.Errorf("approvals: write vote: %w", err)
 	}
+	if err := tx.IndexVote(v.ID); err != nil {
+		return models.Vote{}, err
+	}
 	return v, tx.Audit("vote.cast", r.Ref(), data)
 }
 

@@ -206,6 +206,9 @@ func (s *Service) AddComment(ctx context.Context, by models.Principal, caseID, t
 		if err := tx.DB.Create(&comment).Error; err != nil {
 			return err
 		}
+		if err := tx.IndexComment(comment.ID); err != nil {
+			return err
+		}
 		if err := replace(tx, c, renew(c, by, tx.Now)); err != nil {
 			return err
 		}

@@ -190,6 +190,9 @@ func (s *Service) holdOrJoin(tx *models.Tx, h models.Hold) (HoldResult, error) {
 			return HoldResult{}, made.Error
 		}
 		if made.RowsAffected == 1 {
+			if err := tx.IndexHold(h.ID); err != nil {
+				return HoldResult{}, err
+			}
 			if err := tx.Schedule(JobMissed, h.ID, h.NextCheckAt.Add(missedAfter)); err != nil {
 				return HoldResult{}, err
 			}

@@ -178,6 +178,9 @@ func file(tx *models.Tx, in RequestInput, a asked) (View, error) {
 	if err := tx.DB.Clauses(clause.OnConflict{DoNothing: true}).Create(&askers).Error; err != nil {
 		return View{}, fmt.Errorf("confirm: write askers: %w", err)
 	}
+	if err := tx.IndexConfirmation(c.ID); err != nil {
+		return View{}, err
+	}
 	if err := tx.Schedule(JobExpire, c.ID, c.ExpiresAt); err != nil {
 		return View{}, fmt.Errorf("confirm: schedule expiry: %w", err)
 	}

@@ -84,7 +84,7 @@ func (s *Store) SaveDraft(ctx context.Context, by Principal, d Draft, fields []D
 		if err != nil {
 			return err
 		}
-		if was.Fields == "" && !was.SavedAt.IsZero() && !madeAt.After(was.SavedAt.Time) {
+		if was.Fields == "" && !was.SavedAt.IsZero() && madeAt.Before(was.SavedAt.Time) {
 			return nil
 		}
 		if !filled {

@@ -3,6 +3,8 @@ package models
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -34,6 +36,30 @@ func TopicPresence(subject string) string { return "presence:" + subject }
 
 // TopicPresences is TopicPresence for every record of a workspace.
 func TopicPresences(workspaceID string) string { return "presences:" + workspaceID }
+
+// recordTables are where records stand that people open, by the prefix of their ids.
+var recordTables = map[string]string{
+	PrefixCase:            "SELECT count(*) FROM cases WHERE id = ? AND workspace_id = ?",
+	PrefixApprovalRequest: "SELECT count(*) FROM approval_requests WHERE id = ? AND workspace_id = ?",
+	PrefixConfirmation:    "SELECT count(*) FROM confirmations WHERE id = ? AND workspace_id = ?",
+}
+
+// NeedRecord answers NOT_FOUND unless the workspace has the case, approval request or confirmation and
+// by is one of its people, who may all read it.
+func (s *Store) NeedRecord(ctx context.Context, by Principal, id string) error {
+	prefix, _, _ := strings.Cut(id, "_")
+	query, known := recordTables[prefix]
+	people := slices.ContainsFunc(by.Roles, func(r Role) bool { return r != RoleAgent && r != RoleERP })
+	if !known || !people || !by.IsPerson() {
+		return Missing("record", id)
+	}
+	var n int
+	err := s.View(ctx, by, func(tx *Tx) error { return tx.Value(&n, query, id, by.WorkspaceID) })
+	if err == nil && n == 0 {
+		err = Missing("record", id)
+	}
+	return err
+}
 
 // Attend says that the person has the record open and what they do with it. Whoever reads that they
 // may read the record has been asked before. It leaves nothing on the trail, and wakes others only when

@@ -298,6 +298,7 @@ type AskedQuestion struct {
 type AskForm struct {
 	Form
 	Question ui.Field
+	Open     bool // it holds what was typed before
 }
 
 // Vote is one person's decision.
@@ -328,6 +329,7 @@ type SendBackForm struct {
 	Form
 	Fields []ui.Field
 	Reason ui.Field
+	Open   bool   // it holds what was typed before
 	What   string // "You cannot approve the corrected call yourself."
 }
 

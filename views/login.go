@@ -13,4 +13,6 @@ type LoginPage struct {
 	Notice   *ui.Notice
 	// Kept is what a person sent after their session had ended.
 	Kept *Conflict
+	// KeptForm is the same for the form to carry along, "" when it becomes no draft.
+	KeptForm string
 }

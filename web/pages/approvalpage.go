@@ -49,20 +49,30 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 	} else {
 		title = "Approval " + title
 	}
-	around, err := v.page(title, requestURL(id), "request:"+id)
+	typed, err := v.unsent(id, requestURL(id), status)
 	if err != nil {
 		return err
 	}
+	around, err := v.page(title, v.self(requestURL(id)), "request:"+id)
+	if err != nil {
+		return err
+	}
+	if around.Here, err = v.here(id, "/approvals"); err != nil {
+		return err
+	}
 	out := v.approvalPage(around, page, invoice, r, form)
-	if err := v.beside(&out, page); err != nil {
+	if err := v.besideRequest(&out, page); err != nil {
+		return err
+	}
+	if err := typed.onApproval(&out); err != nil {
 		return err
 	}
 	return render(v.c, status, views.Approval(out))
 }
 
-// beside adds what the desk knows besides the request itself: until when it can be decided, what changed
+// besideRequest adds what the desk knows besides the request itself: until when it can be decided, what changed
 // since an earlier one, and which other invoices it may be again.
-func (v *visit) beside(out *views.ApprovalPage, page approvals.RequestPage) error {
+func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPage) error {
 	out.Match = matchView(approvals.MatchOf(page.Evidence, page.Invoice))
 	before, err := v.p.approvals.EarlierRequestOf(v.ctx, v.by, page.Request.ID)
 	if err != nil {

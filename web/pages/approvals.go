@@ -262,7 +262,7 @@ func waitingWords(w waitingCount) string {
 func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 	rows := make([]views.ApprovalRow, 0, len(items))
 	for _, i := range items {
-		row := views.ApprovalRow{ID: i.RequestID, URL: requestURL(i.RequestID), Status: requestBadge(i.Status), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
+		row := views.ApprovalRow{ID: i.RequestID, URL: v.fromHere(requestURL(i.RequestID)), Status: requestBadge(i.Status), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
 			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), InvoiceURL: v.invoiceURL(i.InvoiceID),
 			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: result(i), OnBehalf: i.OnBehalfOf}
 		if i.Required > 0 {
@@ -337,8 +337,8 @@ func (v *visit) vote() error {
 		_, err = v.p.approvals.Vote(v.ctx, v.by, in)
 	}
 	if err == nil {
-		v.p.say(v.c, votedWords(in))
-		return seeOther(v.c, string(requestURL(id)))
+		v.sent(id, formVote, formSendBack)
+		return v.goOn(votedWords(in), id, "/approvals")
 	}
 	return v.refusedOnRequest(id, err, typed, in.Correction != nil)
 }
@@ -359,6 +359,11 @@ func (v *visit) refusedOnRequest(id string, err error, typed map[string]string, 
 		form.refused, _ = refuse(err, which, "Nothing was decided", typed, nil)
 	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
 		form.late = ne
+		if sentBack {
+			v.keepTyped(id, formSendBack)
+		} else {
+			v.keepTyped(id, formVote)
+		}
 	default:
 		return err
 	}

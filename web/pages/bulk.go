@@ -234,6 +234,7 @@ func (v *visit) askAgent() error {
 		err = v.p.approvals.AskAgent(v.ctx, v.by, id, typed["question"], seen)
 	}
 	if err == nil {
+		v.sent(id, formAsk)
 		v.p.say(v.c, "asked_about")
 		return seeOther(v.c, string(requestURL(id)))
 	}

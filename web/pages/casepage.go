@@ -45,11 +45,26 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	if number := invoice.Number.Plain(); number != "" {
 		title += ": " + number
 	}
-	around, err := v.page(title, caseURL(id), "case:"+id)
+	list := string(v.link(queueURL(page.Case.Queue)))
+	typed, err := v.unsent(id, caseURL(id), status)
 	if err != nil {
 		return err
 	}
+	form = typed.intoCase(form, page.Case.Version)
+	around, err := v.page(title, v.self(caseURL(id)), "case:"+id)
+	if err != nil {
+		return err
+	}
+	if around.Here, err = v.here(id, list); err != nil {
+		return err
+	}
+	if page.Claim.Mine && page.Case.Status != models.CaseResolved {
+		around.Here.ClaimEnd = page.Claim.Until.String()
+	}
 	out := v.casePage(around, page, invoice, r, form)
+	if err := typed.onCase(&out, list); err != nil {
+		return err
+	}
 	out.Duplicates = v.duplicates(page.Duplicates)
 	if page.RequestID != "" && codeOf(page.Case.Code) == models.ApproverNotFound && page.Case.Status != models.CaseResolved {
 		if out.Search, err = v.approverSearch(page.RequestID); err != nil {

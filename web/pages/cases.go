@@ -71,6 +71,7 @@ func (v *visit) commentCase() error {
 	}
 	err := v.p.queue.AddComment(v.ctx, v.by, id, typed["text"])
 	if err == nil {
+		v.sent(id, formComment)
 		v.p.say(v.c, "commented")
 		return seeOther(v.c, string(caseURL(id)))
 	}
@@ -84,7 +85,13 @@ func (v *visit) commentCase() error {
 // decideCase is POST /cases/{id}/decision, and POST /cases/{id} for who posts to the page itself.
 func (v *visit) decideCase() error {
 	id := v.param("id")
-	if err := v.goToCase(id); err != nil {
+	var before queue.CaseView
+	err := v.find(func() error {
+		var err error
+		before, err = v.p.queue.Get(v.ctx, v.by, id)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	typed := v.typed("exit", "reason", "version")
@@ -95,17 +102,18 @@ func (v *visit) decideCase() error {
 	}
 	var missing []models.Issue
 	in.Version, missing = version(typed["version"])
-	err := invalid(append(issues, missing...))
+	err = invalid(append(issues, missing...))
 	if err == nil {
 		var after queue.CaseView
 		if after, err = v.p.queue.Decide(v.ctx, v.by, in); err == nil {
-			v.p.say(v.c, decidedWords(after))
-			return seeOther(v.c, string(caseURL(id)))
+			v.sent(id, formDecision)
+			return v.goOn(decidedWords(after), id, string(v.link(queueURL(before.Queue))))
 		}
 	}
 	form := caseForm{exit: in.Exit}
 	if models.IsCode(err, models.Conflict) || models.IsCode(err, models.InsufficientPermission) {
 		form.late, form.typed = asNamed(err), typed
+		v.keepTyped(id, formDecision)
 		return v.renderCase(id, statusOf(err), form)
 	}
 	r, ok := refuse(err, formDecision, "The case was not decided", typed, nil)

@@ -26,11 +26,29 @@ func (v *visit) renderConfirmation(id string, status int, d draft) error {
 	if page.CanAnswer {
 		title = "Confirm " + ui.Foreign(page.Confirmation.Tool).Plain()
 	}
-	around, err := v.page(title, confirmationURL(id), "confirmation:"+id)
+	typed, err := v.unsent(id, confirmationURL(id), status)
 	if err != nil {
 		return err
 	}
-	return render(v.c, status, views.Confirmation(v.confirmationPage(around, page, d)))
+	d = typed.intoAnswer(d, page)
+	around, err := v.page(title, v.self(confirmationURL(id)), "confirmation:"+id)
+	if err != nil {
+		return err
+	}
+	if around.Here, err = v.here(id, "/confirmations"); err != nil {
+		return err
+	}
+	out := v.confirmationPage(around, page, d)
+	if out.Form != nil {
+		if isDrafted(page) {
+			typed.offer(&out.Form.Form, formAnswer)
+			out.Form.Kept = out.Form.Kept && !out.Form.Draft.Filled
+		}
+		if err := v.onward(&out.Form.Form, "/confirmations"); err != nil {
+			return err
+		}
+	}
+	return render(v.c, status, views.Confirmation(out))
 }
 
 func (v *visit) confirmationPage(around views.Page, page confirm.Page, d draft) views.ConfirmationPage {

@@ -73,7 +73,7 @@ func (v *visit) nothingToConfirm() ui.Empty {
 func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationRow {
 	rows := make([]views.ConfirmationRow, 0, len(items))
 	for _, i := range items {
-		row := views.ConfirmationRow{ID: i.ConfirmationID, URL: confirmationURL(i.ConfirmationID), Status: confirmationBadge(i.Status, i.Action), Message: ui.Foreign(i.Message),
+		row := views.ConfirmationRow{ID: i.ConfirmationID, URL: v.fromHere(confirmationURL(i.ConfirmationID)), Status: confirmationBadge(i.Status, i.Action), Message: ui.Foreign(i.Message),
 			Tool: ui.Foreign(i.Tool), Server: ui.Foreign(i.ServerName), Known: i.Registered, Invoice: ui.Foreign(i.InvoiceID), AskedBy: ui.Foreign(i.Agent), Asked: v.at(i.CreatedAt),
 			Answers: "answered by " + lower(i.Role.Title())}
 		if i.Mode == confirm.ModeURL {
@@ -153,8 +153,8 @@ func (v *visit) answerConfirmation() error {
 	}
 	switch {
 	case err == nil:
-		v.p.say(v.c, map[models.ElicitAction]string{models.ElicitAccept: "accepted", models.ElicitDecline: "declined", models.ElicitCancel: "cancelled"}[in.Action])
-		return seeOther(v.c, string(confirmationURL(id)))
+		v.sent(id, formAnswer)
+		return v.goOn(map[models.ElicitAction]string{models.ElicitAccept: "accepted", models.ElicitDecline: "declined", models.ElicitCancel: "cancelled"}[in.Action], id, "/confirmations")
 	case confirm.NeedsSecondStep(err):
 		return v.secondStep(id, in, d, typed["shown_again"] != "")
 	}
@@ -210,6 +210,9 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 		out.Step.Label = "Yes, I know this host and mean to open the address myself"
 	}
 	out.Form.Version = strconv.FormatInt(in.Version, 10)
+	if err := v.onward(&out.Form, "/confirmations"); err != nil {
+		return err
+	}
 	status := http.StatusOK
 	if unticked {
 		status = http.StatusUnprocessableEntity

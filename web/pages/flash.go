@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -53,6 +54,8 @@ var flashes = map[string]ui.Flash{
 	"reactivated":      {Tone: ui.ToneGood, Text: "The membership is active again."},
 	"delegated":        {Tone: ui.ToneGood, Text: "The absence is planned, and both people are told."},
 	"delegation_ended": {Tone: ui.ToneGood, Text: "The absence is ended. What was not decided is back where it was."},
+	"preferences_set":  {Tone: ui.ToneGood, Text: "How you work is saved."},
+	"draft_discarded":  {Tone: ui.ToneGood, Text: "What you had typed is discarded."},
 	"signed_out":       {Tone: ui.ToneInfo, Text: "You are signed out."},
 }
 
@@ -67,7 +70,7 @@ func (p *Pages) say(c *fiber.Ctx, message string) {
 
 // said takes the message left for this page, once.
 func (p *Pages) said(c *fiber.Ctx) []ui.Flash {
-	message := c.Cookies(flashCookie)
+	message, _, _ := strings.Cut(c.Cookies(flashCookie), ".") // what follows names the record it is about
 	if message == "" {
 		return nil
 	}

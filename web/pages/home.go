@@ -203,7 +203,7 @@ func count(n int) string { return strconv.Itoa(n) }
 func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow {
 	rows := make([]views.CaseRow, 0, len(items))
 	for _, i := range items {
-		row := views.CaseRow{ID: i.CaseID, URL: caseURL(i.CaseID), Status: caseBadge(i.Status), CodeWords: codeTitle(codeOf(i.Code)), Code: ui.Foreign(codeOf(i.Code)),
+		row := views.CaseRow{ID: i.CaseID, URL: v.fromHere(caseURL(i.CaseID)), Status: caseBadge(i.Status), CodeWords: codeTitle(codeOf(i.Code)), Code: ui.Foreign(codeOf(i.Code)),
 			InvoiceNumber: ui.Foreign(orSome(i.InvoiceNumber, i.InvoiceID)), Supplier: ui.Foreign(i.Supplier), Amount: figures(i.Amount, i.Currency), Currency: i.Currency,
 			ClaimedByMe: i.ClaimedByMe, Age: v.age(i.CreatedAt), Agent: ui.Foreign(i.Agent)}
 		switch i.Status {

@@ -49,7 +49,7 @@ func (v *visit) topics(name string) ([]string, error) {
 		return []string{models.TopicQueues(ws), models.TopicApprovals(ws), models.TopicConfirmations(ws), models.TopicHolds(ws)}, nil
 	case "queue":
 		if models.Queue(id).Valid() {
-			return []string{models.TopicQueues(ws)}, nil
+			return []string{models.TopicQueues(ws), models.TopicPresences(ws)}, nil
 		}
 	case "approvals":
 		return []string{models.TopicApprovals(ws)}, nil
@@ -69,12 +69,12 @@ func (v *visit) topics(name string) ([]string, error) {
 		if err := v.goToCase(id); err != nil {
 			return nil, err
 		}
-		return []string{models.TopicCase(id)}, nil
+		return []string{models.TopicCase(id), models.TopicPresence(id)}, nil
 	case "request":
 		if err := v.goToRequest(id); err != nil {
 			return nil, err
 		}
-		return []string{models.TopicRequest(id)}, nil
+		return []string{models.TopicRequest(id), models.TopicPresence(id)}, nil
 	case "confirmation":
 		if err := v.goToConfirmation(id); err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ func localPath(next string) string {
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.Contains(u.Path, "\\") {
 		return ""
 	}
-	for _, elsewhere := range []string{"/login", "/logout", "/workspace", "/live", "/static", "/api"} {
+	for _, elsewhere := range []string{"/login", "/logout", "/workspace", "/live", "/static", "/api", "/presence", "/drafts"} {
 		if u.Path == elsewhere || strings.HasPrefix(u.Path, elsewhere+"/") {
 			return ""
 		}
@@ -36,6 +36,8 @@ func pageBehind(path string) string {
 		return "/settings/people/" + url.PathEscape(parts[2])
 	case len(parts) == 2 && parts[0] == "settings" && parts[1] == "people":
 		return "/settings/people"
+	case len(parts) == 2 && parts[0] == "settings" && parts[1] == "me":
+		return mePath
 	case parts[0] == "settings":
 		return "/settings"
 	}

@@ -23,7 +23,7 @@ func (p *Pages) showLogin(c *fiber.Ctx) error {
 
 // signIn is POST /login.
 func (p *Pages) signIn(c *fiber.Ctx) error {
-	typed := fieldsOf(c, "email", "password", "next")
+	typed := fieldsOf(c, "email", "password", "next", "kept")
 	next := localPath(typed["next"])
 	err := p.auth.CheckCSRF(c)
 	if err == nil {
@@ -33,9 +33,12 @@ func (p *Pages) signIn(c *fiber.Ctx) error {
 	}
 	switch {
 	case err == nil:
+		if kept, ok := readKeptForm(typed["kept"]); ok {
+			p.keepFor(c, kept)
+		}
 		return seeOther(c, orHome(next))
 	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked), models.IsCode(err, models.MembershipInactive):
-		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next}, err)
+		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next, kept: keptWords(typed["kept"]), keptForm: typed["kept"]}, err)
 	}
 	return err
 }
@@ -44,6 +47,7 @@ func (p *Pages) signIn(c *fiber.Ctx) error {
 type signInForm struct {
 	email, next string
 	kept        *views.Conflict // what was sent after the session had ended
+	keptForm    string          // the same, to become a draft; "" when nothing of it is kept
 }
 
 func (p *Pages) login(c *fiber.Ctx, status int, form signInForm, refused error) error {
@@ -53,7 +57,7 @@ func (p *Pages) login(c *fiber.Ctx, status int, form signInForm, refused error) 
 	}
 	page := views.LoginPage{
 		Page: views.Page{Title: "Sign in", Assets: assets(), CSRF: token, SelfURL: "/login", Flashes: p.said(c)},
-		Form: views.Form{URL: "/login", CSRF: token}, Next: form.next, Kept: form.kept,
+		Form: views.Form{URL: "/login", CSRF: token}, Next: form.next, Kept: form.kept, KeptForm: form.keptForm,
 		Email:    ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: form.email},
 		Password: ui.Field{Name: "password", Label: "Password", Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
 	}
@@ -84,14 +88,54 @@ func (p *Pages) toLogin(c *fiber.Ctx) error {
 		next = pageBehind(c.Path())
 	}
 	if typed := writtenFields(c); len(typed) > 0 && p.auth.OwnOrigin(c) {
-		return p.login(c, http.StatusUnauthorized, signInForm{next: localPath(next), kept: &views.Conflict{
-			Text: "Your session had ended before you sent this. Sign in and you come back to the page.", Typed: typed}}, nil)
+		kept := keptOf(c)
+		form := signInForm{next: localPath(next), keptForm: kept.text(), kept: &views.Conflict{Text: endedBefore, Typed: typed}}
+		if form.keptForm != "" {
+			form.kept.Text = endedBefore + keptAsDraft
+		}
+		return p.login(c, http.StatusUnauthorized, form, nil)
 	}
 	to := "/login"
 	if next = localPath(next); next != "" && next != "/" {
 		to += "?" + url.Values{"next": {next}}.Encode()
 	}
 	return seeOther(c, to)
+}
+
+const (
+	endedBefore = "Your session had ended before you sent this. Sign in and you come back to the page."
+	keptAsDraft = " What you had typed is in the form there."
+)
+
+// keptOf is the form that was sent after the session had ended, when it is one of which drafts are kept.
+func keptOf(c *fiber.Ctx) keptForm {
+	named := fieldsOf(c, "draft", "version")
+	if _, _, ok := readDraftKey(named["draft"]); !ok {
+		return keptForm{}
+	}
+	return keptForm{Draft: named["draft"], Version: versionOf(named["version"]), Fields: keptFields(posted(c))}
+}
+
+// keptWords shows again what a sign-in form carries along.
+func keptWords(text string) *views.Conflict {
+	kept, ok := readKeptForm(text)
+	if !ok {
+		return nil
+	}
+	return &views.Conflict{Text: endedBefore + keptAsDraft, Typed: kept.entries()}
+}
+
+// keepFor makes a draft of what a sign-in form carried along, for whoever signed in.
+func (p *Pages) keepFor(c *fiber.Ctx, kept keptForm) {
+	v, err := p.visit(c)
+	if err == nil {
+		err = v.chooseWorkspace()
+	}
+	if err != nil {
+		p.log.WarnContext(c.UserContext(), "what was typed before signing in is not kept", "cause", err)
+		return
+	}
+	v.keep(kept)
 }
 
 // writtenFields are the fields of a form in which people write; what they only chose is no loss.

@@ -214,6 +214,7 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 		{Label: "People", URL: v.link("/settings/people"), Current: current == "/settings/people", TestID: "tab-people"},
 		{Label: "Away", URL: v.link(delegationsPath), Current: current == delegationsPath, TestID: "tab-away"},
 		{Label: "Servers", URL: v.link("/settings/servers"), Current: current == "/settings/servers", TestID: "tab-servers"},
+		{Label: "You", URL: v.link(mePath), Current: current == mePath, TestID: "tab-me"},
 		{Label: "Security", URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
 	}
 }

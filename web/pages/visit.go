@@ -30,7 +30,8 @@ type visit struct {
 	csrf       string
 	words
 
-	counted *figuresBeside // read once a request, since a page needs them and the navigation too
+	liked   *models.Preference // read once a request
+	counted *figuresBeside     // read once a request, since a page needs them and the navigation too
 }
 
 // figuresBeside are what the navigation counts.
@@ -145,9 +146,9 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 		return views.Page{}, err
 	}
 	p := views.Page{
-		Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: self, Now: v.now.UTC().Format("2006-01-02T15:04:05Z07:00"),
+		Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: self, Now: v.now.UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
 		Person:    &views.Person{Name: v.id.User.Name, Roles: roleTitles(v.by.Roles), SignOutURL: "/logout"},
-		SwitchURL: "/workspace", Flashes: v.p.said(v.c),
+		SwitchURL: "/workspace", Flashes: v.said(),
 	}
 	if live != "" {
 		p.LiveURL = string(v.link("/live", "topic", live))
@@ -157,7 +158,7 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 	}
 	p.Nav = v.nav(self, beside)
 	p.Bell = v.bell(beside.unread)
-	return p, nil
+	return p, v.dress(&p, self)
 }
 
 // plainPage is a page without what needs the services, for when they fail.

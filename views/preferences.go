@@ -1,0 +1,18 @@
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// PreferencesPage is how one person likes to work.
+type PreferencesPage struct {
+	Page    Page
+	Tabs    []ui.Tab
+	Lead    string
+	Facts   []ui.Entry
+	Form    Form
+	Fields  []ui.Field
+	KeysURL templ.SafeURL
+}

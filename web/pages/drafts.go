@@ -1,0 +1,315 @@
+package pages
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/approvals/confirm"
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+// draftForms are the forms of which what is typed is kept.
+var draftForms = []string{formDecision, formComment, formVote, formSendBack, formAsk, formAnswer}
+
+// draftKey names a form of a record, as the form itself carries it.
+func draftKey(subject, form string) string { return subject + "/" + form }
+
+// readDraftKey takes a key apart; ok says whether it can be one.
+func readDraftKey(key string) (subject, form string, ok bool) {
+	subject, form, _ = strings.Cut(key, "/")
+	return subject, form, subject != "" && slices.Contains(draftForms, form)
+}
+
+// keptFields are the fields in which people write or choose, and nothing that a form only carries along.
+func keptFields(fields []formField) []models.DraftField {
+	var kept []models.DraftField
+	for _, f := range fields {
+		prefixed := strings.HasPrefix(f.name, "input.") || strings.HasPrefix(f.name, "content.") || strings.HasPrefix(f.name, proposedPrefix)
+		if prefixed || slices.Contains([]string{"exit", "reason", "text", "question"}, f.name) {
+			kept = append(kept, models.DraftField{Name: f.name, Value: f.value})
+		}
+	}
+	return kept
+}
+
+// saveDraft is POST /drafts: the fields of a form as they stand, with draft (its key), version and made,
+// the time of its page.
+func (v *visit) saveDraft() error {
+	typed := v.typed("draft", "version", "made")
+	subject, form, ok := readDraftKey(typed["draft"])
+	if !ok {
+		return models.Invalid(models.Issue{Path: "/draft", Message: "must name a form of a record"})
+	}
+	if err := v.reach(subject); err != nil {
+		return err
+	}
+	made, err := time.Parse(time.RFC3339Nano, typed["made"])
+	if err != nil {
+		return models.Invalid(models.Issue{Path: "/made", Message: "must be a time"})
+	}
+	if err := v.p.store.SaveDraft(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(posted(v.c)), models.At(made)); err != nil {
+		return err
+	}
+	return v.c.SendStatus(http.StatusNoContent)
+}
+
+func versionOf(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// discardDraft is POST /drafts/discard with draft and back, the page it stands on.
+func (v *visit) discardDraft() error {
+	typed := v.typed("draft", "back")
+	subject, form, ok := readDraftKey(typed["draft"])
+	if !ok {
+		return models.Missing("draft", typed["draft"])
+	}
+	if err := v.reach(subject); err != nil {
+		return err
+	}
+	if err := v.p.store.DropDraft(v.ctx, v.by, subject, form); err != nil {
+		return err
+	}
+	v.p.say(v.c, "draft_discarded")
+	return seeOther(v.c, orHome(localPath(typed["back"])))
+}
+
+// keepTyped keeps what was sent in vain, since something else happened first. That the answer shows it
+// too is what counts, so a failure is only logged. form is for forms that do not say which they are.
+func (v *visit) keepTyped(subject, form string) {
+	if at, sent, ok := readDraftKey(v.typed("draft")["draft"]); ok && at == subject {
+		form = sent
+	}
+	err := v.p.store.SaveDraft(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(posted(v.c)), models.At(v.now))
+	if err != nil {
+		v.p.log.WarnContext(v.ctx, "what was typed is not kept", "form", form, "cause", err)
+	}
+}
+
+// sent forgets what was typed into forms that have done their work. The act stands whether or not that
+// succeeds.
+func (v *visit) sent(subject string, forms ...string) {
+	if err := v.p.store.DropDraft(v.ctx, v.by, subject, forms...); err != nil {
+		v.p.log.WarnContext(v.ctx, "a draft is not forgotten", "cause", err)
+	}
+}
+
+// unsent is what the person typed into the forms of a record's page and did not send.
+type unsent struct {
+	v       *visit
+	subject string
+	page    templ.SafeURL
+	found   map[string]models.Draft
+}
+
+// unsent reads what was typed. A page that shows a form that was just refused has that form's own text,
+// so nothing older is offered on it.
+func (v *visit) unsent(subject string, page templ.SafeURL, status int) (unsent, error) {
+	u := unsent{v: v, subject: subject, page: page}
+	if status != http.StatusOK {
+		return u, nil
+	}
+	var err error
+	u.found, err = v.p.store.Drafts(v.ctx, v.by, subject)
+	return u, err
+}
+
+// fill gives the fields to be filled in: those of a draft made for this very version, or that the person
+// asks for.
+func (u unsent) fill(form string, version int64) (map[string]string, bool) {
+	d, ok := u.found[form]
+	if !ok || d.Version != version && u.v.c.Query("draft") != form {
+		return nil, false
+	}
+	typed := map[string]string{}
+	for _, f := range d.Typed() {
+		if typed[f.Name] == "" {
+			typed[f.Name] = f.Value
+		}
+	}
+	return typed, true
+}
+
+// offer lets a form keep what is typed into it, and says what was kept before.
+func (u unsent) offer(f *views.Form, form string) {
+	f.Draft = &views.Draft{Key: draftKey(u.subject, form)}
+	d, ok := u.found[form]
+	if !ok {
+		return
+	}
+	_, f.Draft.Filled = u.fill(form, versionOf(f.Version))
+	f.Draft.At, f.Draft.UseURL = u.v.timeOfDay(d.SavedAt), u.v.link(string(u.page), "from", u.v.from(), "draft", form)
+	for _, field := range d.Typed() {
+		if entry, ok := draftEntry(field); ok {
+			f.Draft.Typed = append(f.Draft.Typed, entry)
+		}
+	}
+}
+
+// intoCase fills the forms of a case's page, unless one of them was just refused.
+func (u unsent) intoCase(form caseForm, version int64) caseForm {
+	if form.late != nil || form.exit != "" || form.typed != nil || form.comment.form != "" || form.decision.form != "" {
+		return form
+	}
+	if typed, ok := u.fill(formDecision, version); ok {
+		form.exit, form.typed = typed["exit"], typed
+	}
+	if typed, ok := u.fill(formComment, 0); ok {
+		form.comment = refusal{form: formComment, typed: typed}
+	}
+	return form
+}
+
+// onCase lets the forms of a case's page keep what is typed, and the decision say where to go.
+func (u unsent) onCase(p *views.CasePage, list string) error {
+	if p.CommentForm != nil {
+		u.offer(&p.CommentForm.Form, formComment)
+	}
+	if p.Decision == nil {
+		return nil
+	}
+	u.offer(&p.Decision.Form, formDecision)
+	return u.v.onward(&p.Decision.Form, list)
+}
+
+// onApproval is onCase for an approval request, whose forms are filled here.
+func (u unsent) onApproval(p *views.ApprovalPage) error {
+	if f := p.Form; f != nil {
+		u.offer(&f.Form, formVote)
+		if typed, ok := u.fill(formVote, versionOf(f.Version)); ok {
+			f.Reason.Value = typed["reason"]
+		}
+		if err := u.v.onward(&f.Form, "/approvals"); err != nil {
+			return err
+		}
+	}
+	if f := p.SendBack; f != nil {
+		u.offer(&f.Form, formSendBack)
+		if typed, ok := u.fill(formSendBack, versionOf(f.Version)); ok {
+			f.Open, f.Reason.Value = true, typed["reason"]
+			for i := range f.Fields {
+				if value, sent := typed[f.Fields[i].Name]; sent {
+					f.Fields[i].Value = value
+				}
+			}
+		}
+		if err := u.v.onward(&f.Form, "/approvals"); err != nil {
+			return err
+		}
+	}
+	if f := p.Ask; f != nil {
+		u.offer(&f.Form, formAsk)
+		if typed, ok := u.fill(formAsk, versionOf(f.Version)); ok {
+			f.Open, f.Question.Value = true, typed["question"]
+		}
+	}
+	return nil
+}
+
+// intoAnswer fills the form of a confirmation, unless it was just refused.
+func (u unsent) intoAnswer(d draft, page confirm.Page) draft {
+	if d.sent || !isDrafted(page) {
+		return d
+	}
+	if _, ok := u.fill(formAnswer, page.Confirmation.Version); ok {
+		d.sent, d.content, d.reason = true, map[string][]string{}, u.found[formAnswer].Value("reason")
+		for _, f := range u.found[formAnswer].Typed() {
+			if name, ok := strings.CutPrefix(f.Name, "content."); ok {
+				d.content[name] = append(d.content[name], f.Value)
+			}
+		}
+	}
+	return d
+}
+
+// isDrafted says whether what is typed into the form of a confirmation may be kept: not where it asks
+// for tax or bank data.
+func isDrafted(page confirm.Page) bool {
+	for _, q := range page.Questions {
+		if q.Form == nil {
+			continue
+		}
+		for _, f := range q.Form.Fields {
+			if models.IsPrivateName(f.Name) || models.IsPrivateName(f.Label()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// draftEntry shows a field of a draft; ok says whether there is anything to see.
+func draftEntry(f models.DraftField) (ui.Entry, bool) {
+	name := f.Name
+	for _, prefix := range []string{"input.", "content.", proposedPrefix} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	if strings.TrimSpace(f.Value) == "" || strings.HasPrefix(f.Name, proposedPrefix) && !strings.Contains(name, ".") {
+		return ui.Entry{}, false
+	}
+	return ui.Entry{Key: ui.Foreign(f.Name), Label: ui.Label(name), Value: ui.TextValue(f.Value)}, true
+}
+
+// keptForm is what was sent after the session had ended, as the sign-in form carries it along.
+type keptForm struct {
+	Draft   string              `json:"draft"`
+	Version int64               `json:"version"`
+	Fields  []models.DraftField `json:"fields"`
+}
+
+// text is the form for a hidden field; empty when nothing of it is kept.
+func (k keptForm) text() string {
+	raw, err := json.Marshal(k)
+	if err != nil || len(k.Fields) == 0 || len(raw) > 2*models.MaxDraft {
+		return ""
+	}
+	return string(raw)
+}
+
+// entries shows what is carried along.
+func (k keptForm) entries() []ui.Entry {
+	var out []ui.Entry
+	for _, f := range k.Fields {
+		if entry, ok := draftEntry(f); ok {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// readKeptForm reads what text wrote.
+func readKeptForm(text string) (k keptForm, ok bool) {
+	if text == "" || json.Unmarshal([]byte(text), &k) != nil {
+		return keptForm{}, false
+	}
+	_, _, ok = readDraftKey(k.Draft)
+	return k, ok
+}
+
+// keep makes a draft of what was sent after the session had ended, once the person has signed in again.
+func (v *visit) keep(k keptForm) {
+	subject, form, _ := readDraftKey(k.Draft)
+	err := v.reach(subject)
+	if err == nil {
+		var fields []formField
+		for _, f := range k.Fields {
+			fields = append(fields, formField{f.Name, f.Value})
+		}
+		err = v.p.store.SaveDraft(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: k.Version}, keptFields(fields), models.At(v.now))
+	}
+	if err != nil {
+		v.p.log.WarnContext(v.ctx, "what was typed before signing in is not kept", "form", form, "cause", err)
+	}
+}

@@ -1,0 +1,85 @@
+package pages
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
+)
+
+const formPreferences = "preferences"
+
+// showPreferences is GET /settings/me: how the person likes to work.
+func (v *visit) showPreferences() error { return v.preferences(http.StatusOK, refusal{}) }
+
+// setPreferences is POST /settings/me with after_decision, shortcuts (yes, or not there) and theme.
+func (v *visit) setPreferences() error {
+	typed := v.typed("after_decision", "shortcuts", "theme")
+	theme := typed["theme"]
+	if theme == "system" {
+		theme = models.ThemeSystem
+	}
+	err := v.p.store.SetPreferences(v.ctx, v.by, func(p *models.Preference) {
+		p.AfterDecision, p.Shortcuts, p.Theme = models.AfterDecision(typed["after_decision"]), typed["shortcuts"] != "", theme
+	})
+	if err == nil {
+		v.p.say(v.c, "preferences_set")
+		return seeOther(v.c, string(v.link(mePath)))
+	}
+	r, ok := refuse(err, formPreferences, "Nothing was changed", typed, nil)
+	if !ok {
+		return err
+	}
+	return v.preferences(formStatus(err), r)
+}
+
+// afterWords are the choices where to go once something is decided.
+func afterWords(chosen models.AfterDecision) []ui.Option {
+	return []ui.Option{
+		{Value: string(models.AfterStay), Label: "stay here", Selected: chosen == models.AfterStay},
+		{Value: string(models.AfterList), Label: "go to the list", Selected: chosen == models.AfterList},
+		{Value: string(models.AfterNext), Label: "open the next one", Selected: chosen == models.AfterNext},
+	}
+}
+
+func (v *visit) preferences(status int, refused refusal) error {
+	likes, err := v.likes()
+	if err != nil {
+		return err
+	}
+	page, err := v.page("How you work", v.link(mePath), "")
+	if err != nil {
+		return err
+	}
+	zone := v.meantZone()
+	theme := orSome(likes.Theme, "system")
+	out := views.PreferencesPage{Page: page, Tabs: v.settingsTabs(mePath), Lead: "This is about you alone, in every workspace.", Form: v.form(v.link(mePath)),
+		Facts: []ui.Entry{ui.Pair("Name", v.id.User.Name), ui.Pair("E-mail", v.id.User.Email), ui.Pair("Your time zone", zone.String()+", where it is "+v.now.In(zone).Format("15:04")+" now"),
+			ui.Pair("Times on pages", "in the time zone of the workspace, "+v.zone.String())},
+		Fields: []ui.Field{
+			refused.field(ui.Field{Name: "after_decision", Label: "After a decision", Kind: ui.FieldRadios, Required: true, Options: afterWords(likes.AfterDecision),
+				Hint: "Beside every button that decides you can choose otherwise, and that is remembered too."}),
+			refused.field(ui.Field{Name: "theme", Label: "Colours", Kind: ui.FieldRadios, Required: true, Options: []ui.Option{
+				{Value: "system", Label: "as your system has them", Selected: theme == "system"},
+				{Value: models.ThemeLight, Label: "light", Selected: theme == models.ThemeLight},
+				{Value: models.ThemeDark, Label: "dark", Selected: theme == models.ThemeDark}}}),
+			{Name: "shortcuts", Label: "Single keys do something", Kind: ui.FieldCheckbox, Value: "yes", Checked: likes.Shortcuts, TestID: "shortcuts-on",
+				Hint: "Switch them off when you speak to your computer or a key is pressed by accident."},
+		}, KeysURL: v.link(shortcutsPath)}
+	if refused.typed != nil {
+		out.Fields[2].Checked = refused.typed["shortcuts"] != ""
+	}
+	out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(out.Fields...)
+	return render(v.c, status, views.Preferences(out))
+}
+
+// timeOfDay is when something was, as short as it can be said.
+func (v *visit) timeOfDay(t models.Time) string {
+	at, now := t.In(v.zone), v.now.In(v.zone)
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return "at " + at.Format("15:04")
+	}
+	return "on " + at.Format("2 January at 15:04")
+}

@@ -1,0 +1,239 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views"
+)
+
+const (
+	mePath        = "/settings/me"
+	shortcutsPath = "/shortcuts"
+)
+
+// mountWork puts on the router how a person works: keys, preferences, presence, drafts, what comes next.
+func mountWork(get, post route) {
+	get(shortcutsPath, (*visit).showShortcuts)
+	get(mePath, (*visit).showPreferences)
+	post(mePath, (*visit).setPreferences)
+	get("/next", (*visit).next)
+	post("/presence", (*visit).attend)
+	post("/presence/leave", (*visit).leave)
+	post("/drafts", (*visit).saveDraft)
+	post("/drafts/discard", (*visit).discardDraft)
+}
+
+// kindOfPage says which shortcuts a page has.
+type kindOfPage string
+
+const (
+	pageList         kindOfPage = "list"
+	pageQueue        kindOfPage = "queue"
+	pageCase         kindOfPage = "case"
+	pageApproval     kindOfPage = "approval"
+	pageConfirmation kindOfPage = "confirmation"
+	pageOther        kindOfPage = "other"
+)
+
+// kindOf tells a page's kind by its address.
+func kindOf(path string) kindOfPage {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case path == "/" || len(parts) == 1 && (parts[0] == "approvals" || parts[0] == "confirmations" || parts[0] == "holds" || parts[0] == "search"):
+		return pageList
+	case len(parts) == 2 && parts[0] == "queues":
+		return pageQueue
+	case len(parts) == 2 && parts[0] == "cases":
+		return pageCase
+	case len(parts) == 2 && parts[0] == "approvals" && strings.HasPrefix(parts[1], models.PrefixApprovalRequest+"_"):
+		return pageApproval
+	case len(parts) == 2 && parts[0] == "confirmations":
+		return pageConfirmation
+	}
+	return pageOther
+}
+
+// shortcut is one act by keys. There is this one list of them: the sheet shows it, and the script reads
+// from the sheet which keys do what.
+type shortcut struct {
+	on    []kindOfPage // nil: everywhere
+	keys  []string     // each a way of its own; the keys of a sequence apart by blanks
+	words string
+	act   string // what the script does: row, inrow, claim, click, focus, pick, arm, send, go, help
+	to    string // with what: a selector, an address, or how far
+}
+
+// go-to keys get their addresses from goTo.
+const actGo = "go"
+
+var lists = []kindOfPage{pageList, pageQueue}
+
+var shortcuts = []struct {
+	heading string
+	keys    []shortcut
+}{
+	{"In a list", []shortcut{
+		{on: lists, keys: []string{"j", "ArrowDown"}, words: "the next row", act: "row", to: "1"},
+		{on: lists, keys: []string{"k", "ArrowUp"}, words: "the row before", act: "row", to: "-1"},
+		{on: lists, keys: []string{"o", "Enter"}, words: "open the row", act: "open"},
+		{on: []kindOfPage{pageQueue}, keys: []string{"c"}, words: "claim the row’s case", act: "claim"},
+		{on: lists, keys: []string{"x"}, words: "tick the row, to do something with several", act: "inrow", to: "input[type=checkbox]"},
+		{on: lists, keys: []string{"n"}, words: "the next page", act: "click", to: ".pager [rel=next]"},
+		{on: lists, keys: []string{"p"}, words: "back: the page before, or the first", act: "click", to: ".pager [rel=prev], [data-testid=pager-first]"},
+	}},
+	{"On a case", []shortcut{
+		{on: []kindOfPage{pageCase}, keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, words: "choose the exit with this number", act: "pick"},
+		{on: []kindOfPage{pageCase}, keys: []string{"r"}, words: "go to the reason", act: "focus", to: "[data-testid=decision-form] [name=reason]"},
+		{on: []kindOfPage{pageCase}, keys: []string{"Ctrl+Enter"}, words: "decide, or send the form you write in", act: "send", to: "[data-testid=decision-form]"},
+		{on: []kindOfPage{pageCase}, keys: []string{"c"}, words: "claim the case", act: "click", to: "[data-testid=claim]"},
+	}},
+	{"On an approval", []shortcut{
+		{on: []kindOfPage{pageApproval}, keys: []string{"a"}, words: "get ready to approve: the reason, then Ctrl Enter", act: "arm", to: "[data-testid=approve]"},
+		{on: []kindOfPage{pageApproval}, keys: []string{"e"}, words: "get ready to reject: the reason, then Ctrl Enter", act: "arm", to: "[data-testid=reject]"},
+		{on: []kindOfPage{pageApproval}, keys: []string{"Ctrl+Enter"}, words: "send what you got ready, or the form you write in", act: "send", to: "[data-testid=vote-form]"},
+	}},
+	{"On a confirmation", []shortcut{
+		{on: []kindOfPage{pageConfirmation}, keys: []string{"a"}, words: "go to accept", act: "focus", to: "[data-testid=accept]"},
+		{on: []kindOfPage{pageConfirmation}, keys: []string{"e"}, words: "go to decline", act: "focus", to: "[data-testid=decline]"},
+		{on: []kindOfPage{pageConfirmation}, keys: []string{"r"}, words: "go to the reason", act: "focus", to: "[data-testid=answer-form] [name=reason]"},
+	}},
+	{"Along the list you came from", []shortcut{
+		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"J"}, words: "the next one", act: "click", to: "[data-around=next]"},
+		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"K"}, words: "the one before", act: "click", to: "[data-around=prev]"},
+		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"u"}, words: "back to the list", act: "click", to: "[data-around=list]"},
+	}},
+	{"Everywhere", []shortcut{
+		{keys: []string{"?"}, words: "show this sheet", act: "help"},
+		{keys: []string{"/"}, words: "search", act: "focus", to: "[role=search] input:not([type=hidden]), input[type=search]"},
+		{keys: []string{"Escape"}, words: "leave the field you write in, so that keys do something again", act: "leave"},
+		{keys: []string{"g h"}, words: "go to your desk", act: actGo, to: "/"},
+		{keys: []string{"g q"}, words: "go to your queue", act: actGo, to: "queue"},
+		{keys: []string{"g a"}, words: "go to approvals", act: actGo, to: "/approvals"},
+		{keys: []string{"g c"}, words: "go to confirmations", act: actGo, to: "/confirmations"},
+		{keys: []string{"g o"}, words: "go to holds", act: actGo, to: "/holds"},
+		{keys: []string{"g n"}, words: "go to notices", act: actGo, to: "/notices"},
+		{keys: []string{"g i"}, words: "go to search", act: actGo, to: "/search"},
+		{keys: []string{"g s"}, words: "go to settings", act: actGo, to: "/settings"},
+	}},
+}
+
+// keySheet are the shortcuts of a kind of page, all of them for "".
+func (v *visit) keySheet(kind kindOfPage) views.KeySheet {
+	var sheet views.KeySheet
+	for _, g := range shortcuts {
+		group := views.KeyGroup{Heading: g.heading}
+		for _, s := range g.keys {
+			if kind == "" || s.isOn(kind) {
+				group.Keys = append(group.Keys, v.shortcut(s))
+			}
+		}
+		if len(group.Keys) > 0 {
+			sheet.Groups = append(sheet.Groups, group)
+		}
+	}
+	return sheet
+}
+
+func (s shortcut) isOn(kind kindOfPage) bool {
+	for _, k := range s.on {
+		if k == kind {
+			return true
+		}
+	}
+	return s.on == nil
+}
+
+func (v *visit) shortcut(s shortcut) views.Shortcut {
+	out := views.Shortcut{Words: s.words, Act: s.act, To: s.to}
+	var ways []string
+	for _, way := range s.keys {
+		keys := strings.Split(way, " ")
+		ways = append(ways, strings.Join(keys, ","))
+		var shown []string
+		for _, key := range keys {
+			shown = append(shown, keyNames(key)...)
+		}
+		out.Show = append(out.Show, shown)
+	}
+	out.Keys = strings.Join(ways, " ")
+	if s.act == "pick" {
+		out.Show = [][]string{{"1"}, {fmt.Sprintf("… %s", s.keys[len(s.keys)-1])}}
+	}
+	if s.act == actGo {
+		out.To = string(v.goTo(s.to))
+	}
+	return out
+}
+
+// keyNames are what stands on the keys.
+func keyNames(key string) []string {
+	switch key {
+	case "ArrowDown":
+		return []string{"↓"}
+	case "ArrowUp":
+		return []string{"↑"}
+	case "Escape":
+		return []string{"Esc"}
+	case "Ctrl+Enter":
+		return []string{"Ctrl", "Enter"}
+	}
+	return []string{key}
+}
+
+// goTo is the address of a go-to key.
+func (v *visit) goTo(to string) templ.SafeURL {
+	if to != "queue" {
+		return v.link(to)
+	}
+	for _, q := range models.Queues() {
+		if v.by.Has(q.Roles()...) {
+			return v.link(queueURL(q))
+		}
+	}
+	return v.link(queueURL(models.Queues()[0]))
+}
+
+// showShortcuts is GET /shortcuts: the sheet of every page at once.
+func (v *visit) showShortcuts() error {
+	likes, err := v.likes()
+	if err != nil {
+		return err
+	}
+	page, err := v.page("Shortcuts", v.link(shortcutsPath), "")
+	if err != nil {
+		return err
+	}
+	return render(v.c, http.StatusOK, views.Shortcuts(views.ShortcutsPage{Page: page, Off: !likes.Shortcuts, MeURL: v.link(mePath), Sheet: v.keySheet(""),
+		Lead: "What keys do on which page. None of them acts while you write in a field, and no single key ever sends a decision."}))
+}
+
+// dress gives a page what the person chose and the keys it has.
+func (v *visit) dress(p *views.Page, self templ.SafeURL) error {
+	likes, err := v.likes()
+	if err != nil {
+		return err
+	}
+	p.Theme, p.KeysURL, p.MeURL = likes.Theme, v.link(shortcutsPath), v.link(mePath)
+	if likes.Shortcuts {
+		sheet := v.keySheet(kindOf(pathOf(self)))
+		p.Keys = &sheet
+	}
+	return nil
+}
+
+// likes are the person's preferences, read once a request.
+func (v *visit) likes() (models.Preference, error) {
+	if v.liked == nil {
+		p, err := v.p.store.Preferences(v.ctx, v.by)
+		if err != nil {
+			return p, err
+		}
+		v.liked = &p
+	}
+	return *v.liked, nil
+}

@@ -219,16 +219,16 @@ func openOrJoin(tx *models.Tx, f filing, d desk) (models.Case, bool, error) {
 		return c, false, err
 	}
 	for range openAttempts {
-		made := tx.DB.Exec(`INSERT INTO cases (id, workspace_id, status, code, queue, reason, version, join_key, invoice_id, invoice_number, number_norm,
+		made, err := tx.Exec(`INSERT INTO cases (id, workspace_id, status, code, queue, reason, version, join_key, invoice_id, invoice_number, number_norm,
 			supplier_id, supplier_name, po_id, amount, currency, amount_key, invoice, marks, duplicate_of, request_id, hold_id, agent_id, agent_name, run_id, handover_count,
 			due_at, created_at, updated_at) VALUES (?,?,?,?,?,?,1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?) ON CONFLICT DO NOTHING`,
 			c.ID, c.WorkspaceID, c.Status, c.Code, c.Queue, c.Reason, c.JoinKey, c.InvoiceID, c.InvoiceNumber, c.NumberNorm,
 			c.SupplierID, c.SupplierName, c.PoID, c.Amount, c.Currency, c.AmountKey, c.Invoice, c.Marks, c.DuplicateOf, c.RequestID, c.HoldID, c.AgentID, c.AgentName, c.RunID,
 			c.DueAt, c.CreatedAt, c.UpdatedAt)
-		if made.Error != nil {
-			return c, false, made.Error
+		if err != nil {
+			return c, false, err
 		}
-		if made.RowsAffected == 1 {
+		if made == 1 {
 			if err := addHandover(tx, c.ID, kindHandover, f); err != nil {
 				return c, false, err
 			}
@@ -240,7 +240,7 @@ func openOrJoin(tx *models.Tx, f filing, d desk) (models.Case, bool, error) {
 		}
 		var there models.Case
 		// The state stands in the text, because the partial index is found only by a constant.
-		err := tx.Lock().Where("workspace_id = ? AND join_key = ? AND status <> 'resolved'", c.WorkspaceID, c.JoinKey).Take(&there).Error
+		err = tx.Lock().Where("workspace_id = ? AND join_key = ? AND status <> 'resolved'", c.WorkspaceID, c.JoinKey).Take(&there).Error
 		if errors.Is(err, models.ErrNoRow) {
 			continue
 		}

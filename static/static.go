@@ -59,7 +59,7 @@ func build() (map[string]built, map[string]string) {
 			if err != nil {
 				panic(fmt.Sprintf("static: %s is named but not embedded: %v", part, err))
 			}
-			body.Write(b)
+			body.Write(squeezed(part, b))
 		}
 		sum := sha256.Sum256(body.Bytes())
 		hash := hex.EncodeToString(sum[:8])
@@ -72,6 +72,29 @@ func build() (map[string]built, map[string]string) {
 		names[hashed] = name
 	}
 	return all, names
+}
+
+// comments are those of the style sheet, and lines of the script that are nothing else.
+var (
+	styleComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	lineComment  = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
+	indent       = regexp.MustCompile(`(?m)^[ \t]+|[ \t]+$`)
+	emptyLines   = regexp.MustCompile(`\n{2,}`)
+)
+
+// squeezed leaves out of style and script what only people read: comments and indentation. No text in
+// them goes over several lines, so nothing else is touched.
+func squeezed(name string, source []byte) []byte {
+	switch path.Ext(name) {
+	case ".css":
+		source = styleComment.ReplaceAll(source, nil)
+	case ".js":
+		source = lineComment.ReplaceAll(source, nil)
+	default:
+		return source
+	}
+	source = indent.ReplaceAll(source, nil)
+	return emptyLines.ReplaceAll(source, []byte("\n"))
 }
 
 // URL is the address of an asset: URL("css/app.css") is

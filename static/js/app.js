@@ -1,10 +1,20 @@
 // Extras only: every page works without this file. It keeps an open page
-// fresh, shows the fields of the chosen exit alone, keeps relative times true
-// and sends a form once. It confirms nothing and decides nothing.
+// fresh, shows the fields of the chosen exit alone, keeps relative times true,
+// sends a form once, lets keys do what the sheet of shortcuts says, keeps what
+// is typed, and tells others who is here. It decides nothing by itself.
 "use strict";
 (() => {
   const body = document.body;
   const all = (root, selector) => Array.from(root.querySelectorAll(selector));
+  const one = (selector) => document.querySelector(selector);
+  const csrf = () => one('input[name="csrf_token"]').value;
+  const post = (path, fields) =>
+    fetch(path, { method: "POST", credentials: "same-origin", body: new URLSearchParams({ csrf_token: csrf(), ...fields }) });
+
+  // Whether keys write into it.
+  const typing = (el) =>
+    el.tagName === "TEXTAREA" || el.tagName === "SELECT" || el.isContentEditable ||
+    (el.tagName === "INPUT" && !/^(radio|checkbox|button|submit|reset|file|image)$/.test(el.type));
 
   // ---- Relative times, in the same words as the server's ----------------
 
@@ -108,6 +118,14 @@
       t.classList.remove("moment--late");
     }
     for (const fold of all(copy, "details")) fold.removeAttribute("open");
+    // What a person has typed is theirs, wherever it is kept.
+    for (const offer of all(copy, ".draft")) offer.remove();
+    for (const field of all(copy, "input, textarea, option")) {
+      for (const name of ["checked", "selected"]) field.removeAttribute(name);
+      if (field.tagName === "TEXTAREA") field.textContent = "";
+      else if (typing(field) && field.type !== "hidden") field.removeAttribute("value");
+    }
+    for (const row of all(copy, '[aria-current="true"]')) row.removeAttribute("aria-current");
     return copy.innerHTML;
   };
 
@@ -122,8 +140,17 @@
     return control.value !== control.defaultValue;
   };
 
-  const inUse = (region) => {
-    if (region.contains(document.activeElement)) return true;
+  // The same control in another rendering of its region.
+  const counterpart = (region, next, el) => {
+    const mark = (e) =>
+      [e.id, e.dataset.testid, ...["href", "name", "value"].map((a) => e.getAttribute(a)), e.form && e.form.getAttribute("action")].join("\n");
+    const like = (root) => all(root, el.tagName).filter((e) => mark(e) === mark(el));
+    return like(next)[like(region).indexOf(el)];
+  };
+
+  const inUse = (region, next) => {
+    const at = document.activeElement;
+    if (region.contains(at) && (typing(at) || !counterpart(region, next, at))) return true;
     if (region.querySelector("[data-kept]")) return true;
     const selection = document.getSelection();
     if (selection && !selection.isCollapsed && selection.containsNode(region, true)) return true;
@@ -141,9 +168,12 @@
     const folds = all(next, "details");
     if (folds.length === open.length) folds.forEach((d, i) => { d.open = d.open || open[i]; });
     const along = region.scrollLeft;
+    const focused = region.contains(document.activeElement) ? counterpart(region, next, document.activeElement) : null;
     region.replaceWith(next);
     next.scrollLeft = along;
     enhance(next);
+    if (focused) focused.focus({ preventScroll: true });
+    markRow();
   };
 
   const merge = (page) => {
@@ -158,7 +188,7 @@
       }
       const now = signature(next);
       if (now === seen.get(name)) continue;
-      if (inUse(region)) {
+      if (inUse(region, next)) {
         if (name !== "nav") untouched = false; // counts alone are no news
         continue;
       }
@@ -166,7 +196,13 @@
       seen.set(name, now);
     }
     document.title = page.title;
+    for (const name of ["now", "claimEnd"]) {
+      const value = page.body.dataset[name];
+      if (value) body.dataset[name] = value;
+      else if (name === "claimEnd" && claimLeft() > 0) delete body.dataset.claimEnd; // given back, or decided
+    }
     refreshTimes();
+    showClaim();
     if (!untouched) offerReload();
   };
 
@@ -222,6 +258,235 @@
       }
     });
   };
+
+  // ---- Keys: the sheet on the page says which do what ------------------------
+
+  const sheet = document.getElementById("keys");
+  const byKeys = new Map();
+  if (sheet) {
+    for (const row of all(sheet, "[data-keys]")) {
+      for (const way of row.dataset.keys.split(" ")) byKeys.set(way, row.dataset);
+    }
+  }
+
+  const visible = (selector) => all(document, selector).find((e) => e.getClientRects().length > 0);
+  const rowLinks = () => all(document, "main tbody a.cases__link");
+  const currentRow = () => one('main tbody a.cases__link[aria-current="true"]');
+  const rememberedRow = "row " + location.pathname;
+
+  // The current row is the one that last had the focus, also after coming back to the list.
+  const markRow = () => {
+    const href = sessionStorage.getItem(rememberedRow);
+    for (const link of rowLinks()) {
+      if (href && link.getAttribute("href") === href) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+
+  document.addEventListener("focusin", (event) => {
+    if (!event.target.matches("main tbody a.cases__link")) return;
+    sessionStorage.setItem(rememberedRow, event.target.getAttribute("href"));
+    markRow();
+  });
+
+  const say = (words) => {
+    const place = one("[data-say]");
+    if (place) place.textContent = words;
+  };
+
+  const claimRow = async (id) => {
+    const answer = await post("/cases/" + encodeURIComponent(id) + "/claim", {});
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const words = page.querySelector("[data-testid=flash] p, [data-testid=conflict] .notice__heading, h1");
+    say(words ? words.textContent : "");
+    refresh();
+  };
+
+  const reach = (el) => {
+    for (let fold = el.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    el.focus();
+  };
+
+  const buttonsOf = (form) => Array.from(form.elements).filter((b) => b.tagName === "BUTTON" && b.type === "submit");
+  const tell = (form, words) => {
+    const place = form.querySelector("[data-armed-words]");
+    if (place) place.textContent = words;
+  };
+
+  // Each answers false when there is nothing to do, and then the key is the browser's.
+  const acts = {
+    help: () => sheet.showModal(),
+    row(by) {
+      const links = rowLinks();
+      if (!links.length) return false;
+      const at = links.indexOf(currentRow());
+      const to = at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + Number(by)));
+      links[to].focus();
+    },
+    open() {
+      if (!currentRow()) return false;
+      currentRow().click();
+    },
+    inrow(selector) {
+      const control = currentRow() && currentRow().closest("tr").querySelector(selector);
+      if (!control) return false;
+      control.click();
+    },
+    claim() {
+      const row = currentRow() && currentRow().closest("[data-case]");
+      if (!row) return false;
+      claimRow(row.dataset.case).catch(() => offerReload());
+    },
+    click(selector) {
+      const control = visible(selector);
+      if (!control) return false;
+      control.click();
+    },
+    focus(selector) {
+      const control = visible(selector) || one(selector);
+      if (!control) return false;
+      reach(control);
+    },
+    pick(_, key) {
+      const choice = all(document, 'form[data-exits] input[name="exit"]')[Number(key) - 1];
+      if (!choice) return false;
+      choice.click();
+      reach(choice.closest(".exit").querySelector("[data-exit-fields] :is(input, textarea, select)") || choice);
+    },
+    arm(selector) {
+      const button = visible(selector);
+      if (!button) return false;
+      for (const b of buttonsOf(button.form)) b.toggleAttribute("data-armed", b === button);
+      tell(button.form, "Ctrl Enter: " + button.textContent.trim());
+      reach(button.form.elements.reason);
+    },
+    send(selector) {
+      const form = document.activeElement.closest("main form[method=post]") || one(selector);
+      if (!form) return false;
+      const buttons = buttonsOf(form);
+      const armed = buttons.find((b) => b.hasAttribute("data-armed"));
+      if (!armed && buttons.filter((b) => b.name).length > 1) {
+        tell(form, all(sheet, '[data-act="arm"]').map((k) => k.textContent.trim()).join(" · "));
+        return;
+      }
+      form.requestSubmit(armed || buttons[0]);
+    },
+    leave() {
+      const at = document.activeElement;
+      const place = typing(at) && at.closest("main") && (at.form || at.closest("main"));
+      if (!place) return false;
+      place.tabIndex = -1;
+      place.focus({ preventScroll: true });
+    },
+    go: (address) => location.assign(address),
+  };
+
+  let first = "";
+  let forget = 0;
+
+  document.addEventListener("keydown", (event) => {
+    if (!sheet || sheet.open || event.defaultPrevented || event.isComposing || event.altKey) return;
+    const at = document.activeElement;
+    const sends = event.ctrlKey || event.metaKey;
+    if (sends && event.key !== "Enter") return;
+    const key = sends ? "Ctrl+Enter" : event.key;
+    if (typing(at) && !sends && key !== "Escape") return;
+    if (key === "Shift") return;
+    const way = first ? first + "," + key : key;
+    clearTimeout(forget);
+    first = "";
+    if (way === key && Array.from(byKeys.keys()).some((k) => k.startsWith(key + ","))) {
+      first = key;
+      forget = setTimeout(() => { first = ""; }, 1500);
+      return;
+    }
+    const does = byKeys.get(way);
+    if (!does || (event.repeat && does.act !== "row")) return;
+    if (/^(Enter|Arrow)/.test(key) && at !== body && (key === "Enter" || !at.matches("a.cases__link"))) return;
+    if (acts[does.act](does.to, key) !== false) event.preventDefault();
+  });
+
+  // ---- What is typed is kept until it is sent ---------------------------------
+
+  let saving = 0;
+
+  const saveTyped = (leaving) => {
+    for (const form of all(document, "form[data-typed]")) {
+      if (form.dataset.sent) continue;
+      const fields = new URLSearchParams(new FormData(form));
+      fields.set("made", body.dataset.now || "");
+      delete form.dataset.typed;
+      if (leaving) navigator.sendBeacon("/drafts", fields);
+      else fetch("/drafts", { method: "POST", credentials: "same-origin", body: fields }).catch(() => { form.dataset.typed = "yes"; });
+    }
+  };
+
+  document.addEventListener("input", (event) => {
+    const form = event.target.form;
+    if (!form || !form.elements.draft || !(typing(event.target) || form.dataset.everTyped)) return;
+    form.dataset.typed = form.dataset.everTyped = "yes";
+    clearTimeout(saving);
+    saving = setTimeout(saveTyped, 800);
+    if (doing !== "editing") attend();
+  });
+
+  // ---- Who is here, and how long a claim lasts ---------------------------------
+
+  const place = one("[data-subject]");
+  let used = true;
+  let doing = "";
+
+  const claimLeft = () => (body.dataset.claimEnd ? Date.parse(body.dataset.claimEnd) - Date.now() - skew : NaN);
+
+  const showClaim = () => {
+    const left = claimLeft();
+    const soonOver = one("[data-claim=soon]");
+    const lost = one("[data-claim=lost]");
+    if (!soonOver || Number.isNaN(left)) {
+      if (soonOver) soonOver.hidden = true;
+      return;
+    }
+    soonOver.hidden = left <= 0 || left > 5 * 60000;
+    lost.hidden = left > 0;
+  };
+
+  const attend = async () => {
+    if (!place || document.hidden) return;
+    doing = one("form[data-ever-typed]") ? "editing" : "viewing";
+    const fields = { subject: place.dataset.subject, doing, used: used ? "yes" : "" };
+    used = false;
+    try {
+      const answer = await post("/presence", fields);
+      if (!answer.ok || answer.redirected) return;
+      const here = await answer.json();
+      if (here.claim_end) body.dataset.claimEnd = here.claim_end;
+      else if (claimLeft() > 0) refresh();
+      showClaim();
+      const shown = one("[data-present]");
+      if (shown && shown.dataset.present !== here.present) refresh();
+    } catch {
+      // Not reachable just now; the next beat tells again.
+    }
+  };
+
+  if (place) {
+    for (const kind of ["keydown", "pointerdown", "input", "scroll"]) {
+      window.addEventListener(kind, () => { used = true; }, { passive: true });
+    }
+    setInterval(attend, 20000);
+    setInterval(showClaim, 10000);
+    attend();
+    showClaim();
+    document.addEventListener("visibilitychange", attend);
+    window.addEventListener("pageshow", (event) => { if (event.persisted) attend(); });
+  }
+
+  window.addEventListener("pagehide", () => {
+    saveTyped(true);
+    if (place) navigator.sendBeacon("/presence/leave", new URLSearchParams({ csrf_token: csrf(), subject: place.dataset.subject }));
+  });
+
+  markRow();
 
   for (const region of regions(document)) seen.set(region.dataset.liveRegion, signature(region));
   enhance(document);

@@ -665,6 +665,14 @@ func (q *SearchQuery) addWord(w SearchWord) {
 	}
 }
 
+// Amount is the amount that a word with separators was read as, a plain decimal; "" for other words.
+func (w SearchWord) Amount() string {
+	if readings := amountReadings(trimMarks(norm.NFKC.String(w.Text))); len(readings) > 0 {
+		return strings.Join(readings, " or ")
+	}
+	return ""
+}
+
 // Looked says in which forms a number was looked for, where that differs from what was typed: INV-778 is
 // looked for as INV778. "" when there is nothing to say.
 func (q SearchQuery) Looked() string {

@@ -36,6 +36,8 @@ type Page struct {
 	Workspaces []Workspace
 	SwitchURL  templ.SafeURL
 	Nav        []NavGroup
+	// Search is the box in the top bar; nil for who may not search, and on the page that has its own.
+	Search *SearchBox
 	// Bell leads to what the person was told; nil before sign-in.
 	Bell    *Bell
 	Flashes []ui.Flash

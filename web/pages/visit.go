@@ -158,6 +158,7 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 	}
 	p.Nav = v.nav(self, beside)
 	p.Bell = v.bell(beside.unread)
+	p.Search = v.searchBox("")
 	return p, v.dress(&p, self)
 }
 

@@ -305,9 +305,7 @@ func TestTheDecisionFormPostsTheContractsFields(t *testing.T) {
 	doc := render(t, views.Case(sampleCase()))
 	form := testID(doc, "decision-form")
 	sameNames(t, form, "csrf_token", "version", "exit=reopen_po", "exit=use_other_po", "input.po_id", "exit=treat_as_non_po",
-		"exit=hold_for_statement", "input.until", "exit=short_pay", "input.amount", "exit=reject_invoice",
-		"proposed.0", "proposed.0.amount", "proposed.0.currency", "proposed.0.posting_date", "proposed.0.document_type", "proposed.0.cost_centre", "proposed.0.summary",
-		"proposed.1", "proposed.1.amount", "proposed.1.currency", "proposed.1.posting_date", "proposed.1.document_type", "proposed.1.cost_centre", "proposed.1.summary", "reason")
+		"exit=hold_for_statement", "input.until", "exit=short_pay", "input.amount", "exit=reject_invoice", "reason")
 	if v, _ := form.Find(`[name="version"]`).Attr("value"); v != "3" {
 		t.Errorf("the form carries version %q", v)
 	}
@@ -322,6 +320,13 @@ func TestTheDecisionFormPostsTheContractsFields(t *testing.T) {
 	}
 	if testID(doc, "exit-reopen_po").Length() != 1 {
 		t.Error("the exit has no test id")
+	}
+	proposed := testID(render(t, views.Case(refusedCase())), "proposed-form")
+	sameNames(t, proposed,
+		"proposed.0", "proposed.0.amount", "proposed.0.currency", "proposed.0.posting_date", "proposed.0.document_type", "proposed.0.cost_centre", "proposed.0.summary",
+		"proposed.1", "proposed.1.amount", "proposed.1.currency", "proposed.1.posting_date", "proposed.1.document_type", "proposed.1.cost_centre", "proposed.1.summary")
+	if proposed.Find("[required]").Length() != 0 {
+		t.Error("the form insists on what only a tick asks for")
 	}
 	sameNames(t, testID(doc, "comment-form"), "csrf_token", "text")
 	release := testID(doc, "release").ParentsFiltered("form")

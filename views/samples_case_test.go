@@ -35,7 +35,7 @@ func sampleProposed() []views.ProposedCall {
 			{Name: name + "summary", Label: "What is asked, in one sentence", Value: "Post an adjustment.", RequiredLater: true}}
 	}
 	tick := func(i, tool string, on bool) ui.Field {
-		return ui.Field{Name: "proposed." + i, Label: "Ask for " + tool, Kind: ui.FieldCheckbox, Value: "yes", Required: true, Checked: on}
+		return ui.Field{Name: "proposed." + i, Label: "Ask for " + tool, Kind: ui.FieldCheckbox, Value: "yes", Checked: on}
 	}
 	return []views.ProposedCall{
 		{Tick: tick("0", "post_invoice_adjustment", true), Tool: "post_invoice_adjustment", InWords: "Post an adjustment of 50.00 EUR on invoice 5105600123.", Bound: true,

@@ -263,9 +263,8 @@ func sampleCase() views.CasePage {
 		}},
 		Duplicates: sampleDuplicates(), Search: sampleSearch(),
 		Decision: &views.DecisionForm{
-			Proposed: sampleProposed(),
-			Form:     views.Form{URL: "/cases/case_01k6v8a/decision", CSRF: "csrf-sample", Version: "3"},
-			Exits:    sampleExits(), Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Hint: "Kept on the trail. The agent does not read it."},
+			Form:  views.Form{URL: "/cases/case_01k6v8a/decision", CSRF: "csrf-sample", Version: "3"},
+			Exits: sampleExits(), Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Hint: "Kept on the trail. The agent does not read it."},
 		},
 		Comments:    []views.Comment{{At: ago(4 * time.Minute), Who: "Petra Vogel", Text: "Asked the buyer whether line 20 is still expected."}},
 		CommentForm: &views.CommentForm{Form: views.Form{URL: "/cases/case_01k6v8a/comments", CSRF: "csrf-sample"}, Text: ui.Field{Name: "text", Label: "Comment", Kind: ui.FieldArea, Required: true, Rows: 2}},
@@ -276,6 +275,7 @@ func sampleCase() views.CasePage {
 // refusedCase is the case after a decision that lacked its input.
 func refusedCase() views.CasePage {
 	p := sampleCase()
+	p.Decision.Proposed = sampleProposed()
 	d := p.Decision
 	d.Heading = "The case was not decided"
 	d.Exits[1].Checked = true

@@ -27,7 +27,7 @@ func (v *visit) proposedCall(page queue.CasePage, c queue.ProposedCall, form cas
 		shown := v.reader().call(call.Tool, call.Arguments)
 		out.InWords = shown.InWords
 	}
-	out.Tick = ui.Field{Name: name, Label: "Ask for " + out.Tool.Plain(), Kind: ui.FieldCheckbox, Value: "yes", Required: true, Checked: form.typed[name] == "yes", TestID: "propose"}
+	out.Tick = ui.Field{Name: name, Label: "Ask for " + out.Tool.Plain(), Kind: ui.FieldCheckbox, Value: "yes", Checked: form.typed[name] == "yes", TestID: "propose"}
 	field := func(f ui.Field, prefilled string) {
 		f.Name = name + "." + f.Name
 		f.Value = prefilled

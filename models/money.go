@@ -20,24 +20,34 @@ var (
 	ErrAmountSyntax    = errors.New(`must be a plain decimal such as "1234.50", without separators, sign "+" or exponent`)
 	ErrCurrencyUnknown = errors.New("must be an ISO 4217 currency code such as EUR")
 	ErrAmountDigits    = errors.New("has more decimals than the currency allows")
+	ErrAmountLong      = fmt.Errorf("has more than the %d digits an amount may have", maxAmountDigits)
 )
 
 var amountSyntax = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 
-// maxAmountText bounds the digits of an amount, so that arithmetic on it stays cheap.
-const maxAmountText = 64
+// maxAmountDigits bounds an amount so that even the sum of ten million of them is exact: the decimal
+// arithmetic underneath carries 39 digits and answers NaN beyond. maxAmountText bounds its text, leading
+// zeros included.
+const (
+	maxAmountDigits = 32
+	maxAmountText   = 64
+)
 
 // ParseDecimal checks the plain decimal form that amounts have on the wire: ASCII digits, an optional
-// minus for credit notes, at most one point with digits on both sides.
+// minus for credit notes, at most one point with digits on both sides. It fails with ErrAmountSyntax or
+// ErrAmountLong.
 func ParseDecimal(s string) error {
-	if len(s) > maxAmountText || !amountSyntax.MatchString(s) {
+	if !amountSyntax.MatchString(s[:min(len(s), maxAmountText+2)]) {
 		return ErrAmountSyntax
+	}
+	if len(s) > maxAmountText || len(strings.TrimLeft(strings.ReplaceAll(s, ".", ""), "-0")) > maxAmountDigits {
+		return ErrAmountLong
 	}
 	return nil
 }
 
 // ParseMoney reads an amount in plain decimal form. It fails with ErrAmountSyntax,
-// ErrCurrencyUnknown, or ErrAmountDigits when the amount has more decimals than the currency has.
+// ErrAmountLong, ErrCurrencyUnknown, or ErrAmountDigits when the amount has more decimals than the currency has.
 // Trailing zeros beyond the currency's digits count as decimals too.
 func ParseMoney(amount, code string) (Money, error) {
 	if err := ParseDecimal(amount); err != nil {

@@ -20,7 +20,9 @@ func TestMoney(t *testing.T) {
 		{"+5", "EUR", models.ErrAmountSyntax}, {".5", "EUR", models.ErrAmountSyntax}, {"5.", "EUR", models.ErrAmountSyntax},
 		{"1e3", "EUR", models.ErrAmountSyntax}, {"1,234.50", "EUR", models.ErrAmountSyntax}, {"NaN", "EUR", models.ErrAmountSyntax},
 		{"", "EUR", models.ErrAmountSyntax}, {"٣", "EUR", models.ErrAmountSyntax}, {"１２", "EUR", models.ErrAmountSyntax}, {"5 ", "EUR", models.ErrAmountSyntax},
-		{strings.Repeat("9", 65), "EUR", models.ErrAmountSyntax},
+		{strings.Repeat("9", 65), "EUR", models.ErrAmountLong}, {strings.Repeat("9", 33), "EUR", models.ErrAmountLong},
+		{"-" + strings.Repeat("9", 31) + ".99", "EUR", models.ErrAmountLong}, {strings.Repeat("0", 31) + "1", "EUR", nil},
+		{strings.Repeat("0", 65), "EUR", models.ErrAmountLong}, {strings.Repeat("x", 65), "EUR", models.ErrAmountSyntax},
 		{"12.345", "EUR", models.ErrAmountDigits}, {"1200.0", "JPY", models.ErrAmountDigits}, {"1.2345", "KWD", models.ErrAmountDigits},
 		{"5", "eur", models.ErrCurrencyUnknown}, {"5", "ZZZ", models.ErrCurrencyUnknown}, {"5", "", models.ErrCurrencyUnknown},
 	} {
@@ -52,6 +54,31 @@ func TestMoneyComparesAsDecimals(t *testing.T) {
 	}
 	if got := must(t, "-12.50", "EUR").Abs().Text(); got != "12.50" {
 		t.Errorf("|-12.50| = %s", got)
+	}
+}
+
+// What is accepted can be shown and added up: no amount may end as "NaN" in front of somebody who approves.
+func TestTheLongestAmountsAreExact(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"EUR", "JPY", "KWD"} {
+		longest := strings.Repeat("9", 32)
+		if d := models.CurrencyDigits(code); d > 0 {
+			longest = longest[d:] + "." + longest[:d]
+		}
+		m := must(t, longest, code)
+		if got := strings.NewReplacer(",", "", code+" ", "").Replace(m.Format()); got != longest {
+			t.Errorf("%s is written %s", longest, got)
+		}
+		sum := must(t, "-"+longest, code)
+		for range 3 {
+			var err error
+			if sum, err = sum.Add(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if half, err := sum.Sub(m); err != nil || !half.Equal(m) || strings.Contains(sum.Format(), "NaN") {
+			t.Errorf("%s: twice the longest amount is %s (%v)", code, sum.Format(), err)
+		}
 	}
 }
 

@@ -31,7 +31,17 @@ func (s *Service) Request(ctx context.Context, by models.Principal, in RequestIn
 	var view RequestView
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		var err error
-		view, err = models.Once(tx, "request_approval", idem, func() (RequestView, error) { return s.file(tx, in, call) })
+		view, err = models.Once(tx, "request_approval", idem, func() (RequestView, error) {
+			view, err := s.file(tx, in, call)
+			if err != nil {
+				return view, err
+			}
+			home := view.RequestID // of the files, unless there is a case
+			if in.CaseID != "" {
+				home = in.CaseID
+			}
+			return view, tx.UseFiles(home, in.Evidence)
+		})
 		return err
 	})
 	if models.IsCode(err, models.PeriodClosed) {
@@ -439,7 +449,7 @@ func approverView(tx *models.Tx, r models.ApprovalRequest, routing Routing) (*Ap
 		return nil, nil
 	}
 	named := ""
-	if routing.Rule == nil && r.NamedID != nil {
+	if r.NamedID != nil {
 		named = *r.NamedID
 	}
 	names, err := namesOf(tx, append(routing.userIDs(), named)...)
@@ -448,12 +458,15 @@ func approverView(tx *models.Tx, r models.ApprovalRequest, routing Routing) (*Ap
 	}
 	view := &ApproverView{Required: r.Required}
 	switch {
-	case named != "" && authority.Role == "":
+	case named != "" && routing.Rule == nil:
 		view.Role = names[named]
 	case authority.Sequence() && routing.Rule != nil:
 		view.Role = approverAt(*authority, 1, names) + ", then " + approverAt(*authority, 2, names)
 	default:
 		view.Role = approverAt(*authority, 1, names)
+	}
+	if named != "" && routing.Rule != nil {
+		view.Role += " or " + names[named]
 	}
 	return view, nil
 }

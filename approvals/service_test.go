@@ -287,6 +287,9 @@ func TestANamedApproverDecidesThisItemOnly(t *testing.T) {
 		if _, err := d.vote("frank", v.RequestID, models.VoteApprove, ""); !models.IsCode(err, models.InsufficientPermission) {
 			t.Fatalf("frank was not named: %v", err)
 		}
+		if asked, err := d.svc.Get(t.Context(), d.mcp("robot"), v.RequestID); err != nil || asked.Approver == nil || asked.Approver.Role != "fumiko" {
+			t.Errorf("the agent must read who was named: %+v, %v", asked.Approver, err)
+		}
 		if got := d.yes("fumiko", v.RequestID); got.Status != models.RequestApproved {
 			t.Fatalf("%+v", got)
 		}

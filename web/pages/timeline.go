@@ -62,6 +62,7 @@ type eventData struct {
 	Candidates     int                 `json:"candidates"`
 	Question       string              `json:"question"`
 	OnBehalfOf     string              `json:"on_behalf_of_name"`
+	FromQueue      models.Queue        `json:"from_queue"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
@@ -207,12 +208,20 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 			return told{what: "reported the receipt, which brought the case back"}
 		}
 		return told{what: "brought the case back, since " + orSome(dateText(d.HeldUntil), "its day") + " has come"}
+	case "case.rerouted":
+		return told{what: "moved the case from " + d.FromQueue.Title() + " to " + d.Queue.Title(), words: d.Reason}
+	case "case.escalated":
+		return told{what: "brought the overdue case before the AP leads and who works " + d.Queue.Title()}
+	case "case.snoozed":
+		return told{what: "snoozed the case until " + w.momentText(d.Until), words: d.Reason}
+	case "case.snooze_ended":
+		return told{what: "brought the snoozed case back, " + awakeWords(d.Why, e.ActorName)}
 	case "case.fraud_suspected":
 		return told{what: "told the AP lead of suspected fraud"}
 	}
 	if strings.HasSuffix(e.Action, "_refused") {
 		act := strings.TrimSuffix(strings.TrimPrefix(e.Action, "case."), "_refused")
-		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs("Why", d.Message)}
+		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs("They were told", d.Message)}
 	}
 	return plainTold(e, d)
 }
@@ -286,7 +295,7 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 		}
 		return t
 	case "vote.refused":
-		return told{what: "tried to vote and was refused", details: pairs("Why", orSome(d.Why, d.Message))}
+		return told{what: "tried to vote and was refused", details: pairs("They were told", orSome(d.Why, d.Message))}
 	case "approval.granted":
 		return told{what: "granted the approval, since enough people said yes", details: pairs("Approval", d.Approval)}
 	case "approval.redeemed":
@@ -334,7 +343,7 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 	case "confirmation.refused":
 		return told{what: "forwarded a question that asks for a secret, which was refused", details: pairs("Server", d.Server, "Tool", d.Tool)}
 	case "confirmation.answer_refused":
-		return told{what: "tried to answer and was refused", details: pairs("Why", d.Why)}
+		return told{what: "tried to answer and was refused", details: pairs("They were told", d.Why)}
 	case "confirmation.taken":
 		return told{what: "took the answer for exactly this call"}
 	case "confirmation.cancel_taken":

@@ -79,6 +79,7 @@ func Once[T any](tx *Tx, operation string, idem Idempotency, fn func() (T, error
 // HouseKeeping are the store's own jobs.
 func HouseKeeping() map[JobKind]JobFunc {
 	return map[JobKind]JobFunc{
+		JobForgetFile: forgetFile,
 		JobForgetKeys: func(tx *Tx, job Job) error {
 			if err := tx.DB.Where("created_at < ?", tx.Now.Add(-KeepIdempotencyKeys)).Delete(&idempotencyKey{}).Error; err != nil {
 				return err

@@ -58,6 +58,9 @@ func (s *Service) HandOver(ctx context.Context, by models.Principal, in Handover
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		out, err = models.Once(tx, opHandover, idem, func() (HandoverResult, error) {
 			out, err := s.file(tx, f)
+			if err == nil {
+				err = tx.UseFiles(out.CaseID, in.Evidence)
+			}
 			if err != nil || f.code == models.InvoiceNotFound {
 				return out, err // an id that the ERP does not know names no invoice to remember
 			}
@@ -475,7 +478,13 @@ func (s *Service) Answer(ctx context.Context, by models.Principal, in AnswerInpu
 	var out HandoverResult
 	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		var err error
-		out, err = models.Once(tx, opAnswer, idem, func() (HandoverResult, error) { return answer(tx, in.CaseID, f) })
+		out, err = models.Once(tx, opAnswer, idem, func() (HandoverResult, error) {
+			out, err := answer(tx, in.CaseID, f)
+			if err != nil {
+				return out, err
+			}
+			return out, tx.UseFiles(out.CaseID, in.Evidence)
+		})
 		return err
 	})
 	return out, err

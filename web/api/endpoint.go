@@ -3,11 +3,13 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
@@ -34,6 +36,8 @@ type endpoint struct {
 	query  reflect.Type // nil: none but workspace_id
 	bodies []*wire.Spec // what the body may be; none: there is no body
 	empty  bool         // an empty body is as good as {}
+	upload bool         // the body is a file, or a form with one
+	binary bool         // the answer is a file
 	answer reflect.Type
 	status []int         // of success
 	fails  []models.Code // beyond those every operation may answer
@@ -48,7 +52,12 @@ type call struct {
 	body     *wire.Body
 	query    any // pointer to the operation's query struct
 	id       string
+	http     *fiber.Ctx // of an upload
+	key      string     // idempotency key of an upload
 }
+
+// sender is an answer that is no JSON.
+type sender interface{ send(c *fiber.Ctx) error }
 
 type workspaceQuery struct{ wire.Where }
 
@@ -100,6 +109,9 @@ func (a *API) serve(e endpoint) fiber.Handler {
 		if err != nil {
 			return err
 		}
+		if file, ok := answer.(sender); ok {
+			return file.send(c)
+		}
 		body, err := json.Marshal(answer)
 		if err != nil {
 			return err
@@ -111,6 +123,13 @@ func (a *API) serve(e endpoint) fiber.Handler {
 
 // read takes the body apart.
 func (e endpoint) read(c *fiber.Ctx, x *call) error {
+	if e.upload {
+		x.http, x.key = c, utils.CopyString(c.Get("Idempotency-Key"))
+		if n := utf8.RuneCountInString(x.key); n > models.MaxIdempotencyKey || !utf8.ValidString(x.key) {
+			return models.Invalid(models.Issue{Path: "/idempotency_key", Message: fmt.Sprintf("must have at most %d characters", models.MaxIdempotencyKey)})
+		}
+		return nil
+	}
 	if len(e.bodies) == 0 {
 		return nil
 	}

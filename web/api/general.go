@@ -16,6 +16,7 @@ func (a *API) table() []endpoint {
 		a.requestApproval(), a.getApprovalRequest(), a.proofOfRequest(), a.redeem(), a.report(),
 		a.requestConfirmation(), a.getConfirmation(), a.takeConfirmation(), a.withdrawConfirmation(),
 		a.hold(), a.listHolds(), a.lease(), a.getHold(), a.recheck(),
+		a.uploadFile(), a.getFile(), a.getFileContent(),
 		a.audit(),
 	}
 }

@@ -72,6 +72,14 @@ func operation(e endpoint) object {
 	if list := parametersOf(e); len(list) > 0 {
 		op["parameters"] = list
 	}
+	if e.upload {
+		file := object{"schema": object{"type": "string", "format": "binary"}}
+		content := object{"multipart/form-data": object{"schema": object{"type": "object", "required": []string{"file"}, "properties": object{"file": object{"type": "string", "format": "binary"}}}}}
+		for _, kind := range models.FileKinds() {
+			content[kind] = file
+		}
+		op["requestBody"] = object{"required": true, "content": content}
+	}
 	if len(e.bodies) > 0 {
 		var schema any = e.bodies[0].Schema()
 		if len(e.bodies) > 1 {
@@ -104,7 +112,7 @@ func parametersOf(e endpoint) []object {
 	}
 	list = append(list, object{"name": auth.WorkspaceHeader, "in": "header", "schema": object{"type": "string"},
 		"description": "workspace to work in, when the body names none"})
-	if len(e.bodies) > 0 {
+	if len(e.bodies) > 0 || e.upload {
 		list = append(list, object{"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "maxLength": models.MaxIdempotencyKey},
 			"description": "your own key for this call"})
 	}
@@ -132,7 +140,14 @@ func responses(e endpoint) object {
 		case slices.Contains(e.status, http.StatusCreated):
 			about = "Joined what was there, or answered from it."
 		}
-		all[strconv.Itoa(status)] = object{"description": about, "content": object{"application/json": object{"schema": answerSchema(e.answer)}}}
+		content := object{"application/json": object{"schema": answerSchema(e.answer)}}
+		if e.binary {
+			content = object{}
+			for _, kind := range models.FileKinds() {
+				content[kind] = object{"schema": object{"type": "string", "format": "binary"}}
+			}
+		}
+		all[strconv.Itoa(status)] = object{"description": about, "content": content}
 	}
 	codes := []models.Code{models.BadRequest, models.Internal, models.Unavailable}
 	if !e.open {
@@ -148,6 +163,9 @@ func responses(e endpoint) object {
 	for _, code := range append(codes, e.fails...) {
 		entry, _ := models.Lookup(code)
 		byStatus[entry.Status] = append(byStatus[entry.Status], string(code))
+	}
+	if e.upload {
+		byStatus[http.StatusRequestEntityTooLarge] = []string{string(models.BadRequest)}
 	}
 	if len(e.bodies) > 0 {
 		byStatus[http.StatusRequestEntityTooLarge] = []string{string(models.BadRequest)}

@@ -101,11 +101,16 @@ func TestOpenAPI(t *testing.T) {
 					t.Errorf("%s: path parameter %s is not listed", name, m[1])
 				}
 			}
-			if body, ok := op.RequestBody.Content["application/json"]; ok {
-				compiles(name+" body", body.Schema)
+			for media, body := range op.RequestBody.Content {
+				compiles(name+" body "+media, body.Schema)
 			}
 			for status, r := range op.Responses {
-				compiles(name+" "+status, r.Content["application/json"].Schema)
+				for media, answer := range r.Content {
+					compiles(name+" "+status+" "+media, answer.Schema)
+				}
+				if len(r.Content) == 0 {
+					t.Errorf("%s %s has no content", name, status)
+				}
 				if r.Description == "" {
 					t.Errorf("%s: %s is not described", name, status)
 				}

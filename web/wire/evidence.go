@@ -43,15 +43,9 @@ type (
 	fileEvidence struct {
 		Kind  string `json:"kind" jsonschema:"always file"`
 		Title string `json:"title,omitempty" jsonschema:"what the file is"`
-		File  fileID `json:"file_id" jsonschema:"id of a file uploaded to the desk before"`
+		File  string `json:"file_id" wire:"max=255" jsonschema:"id of a file you uploaded before with POST /api/v1/files"`
 	}
-	// fileID names an upload. The desk takes none over this interface, so no id is known.
-	fileID string
 )
-
-func (*fileID) read(r *reader, _ jsontext.Value, at string) {
-	r.fail(at, "names no uploaded file; send a record, note or link instead")
-}
 
 func (t *tableEvidence) check(r *reader, at string) {
 	for i, row := range t.Rows {

@@ -65,7 +65,6 @@ func leafSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Date]():      {Type: "string", Format: "date"},
 		reflect.TypeFor[Moment]():    {Type: "string", Format: "date-time"},
 		reflect.TypeFor[HTTPS]():     {Type: "string", Format: "uri", Pattern: "^https://"},
-		reflect.TypeFor[fileID]():    {Type: "string"},
 		reflect.TypeFor[Object]():    object(),
 		reflect.TypeFor[Arguments](): object(),
 		reflect.TypeFor[Line]():      object(),

@@ -378,6 +378,7 @@
       place.tabIndex = -1;
       place.focus({ preventScroll: true });
     },
+    onward: () => false, // only from a field, above
     go: (address) => location.assign(address),
   };
 
@@ -390,6 +391,12 @@
     const sends = event.ctrlKey || event.metaKey;
     if (sends && event.key !== "Enter") return;
     const key = sends ? "Ctrl+Enter" : event.key;
+    if (key === "Enter" && at.matches(".decide input") && byKeys.has("Enter")) {
+      // Else the browser would press the form's first button.
+      event.preventDefault();
+      reach(at.form.elements.reason);
+      return;
+    }
     if (typing(at) && !sends && key !== "Escape") return;
     if (key === "Shift") return;
     const way = first ? first + "," + key : key;

@@ -89,12 +89,14 @@ var shortcuts = []struct {
 	{"On a case", []shortcut{
 		{on: []kindOfPage{pageCase}, keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, words: "choose the exit with this number", act: "pick"},
 		{on: []kindOfPage{pageCase}, keys: []string{"r"}, words: "go to the reason", act: "focus", to: "[data-testid=decision-form] [name=reason]"},
+		{on: []kindOfPage{pageCase}, keys: []string{"Enter"}, words: "in a field of an exit: on to the reason", act: "onward"},
 		{on: []kindOfPage{pageCase}, keys: []string{"Ctrl+Enter"}, words: "decide, or send the form you write in", act: "send", to: "[data-testid=decision-form]"},
 		{on: []kindOfPage{pageCase}, keys: []string{"c"}, words: "claim the case", act: "click", to: "[data-testid=claim]"},
 	}},
 	{"On an approval", []shortcut{
 		{on: []kindOfPage{pageApproval}, keys: []string{"a"}, words: "get ready to approve: the reason, then Ctrl Enter", act: "arm", to: "[data-testid=approve]"},
 		{on: []kindOfPage{pageApproval}, keys: []string{"e"}, words: "get ready to reject: the reason, then Ctrl Enter", act: "arm", to: "[data-testid=reject]"},
+		{on: []kindOfPage{pageApproval}, keys: []string{"Enter"}, words: "on a tick: on to the reason", act: "onward"},
 		{on: []kindOfPage{pageApproval}, keys: []string{"Ctrl+Enter"}, words: "send what you got ready, or the form you write in", act: "send", to: "[data-testid=vote-form]"},
 	}},
 	{"On a confirmation", []shortcut{

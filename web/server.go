@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/approvals/confirm"
@@ -24,6 +25,7 @@ import (
 	"github.com/apdesk/apdesk/web/mcpserver"
 	"github.com/apdesk/apdesk/web/pages"
 	"github.com/apdesk/apdesk/web/problem"
+	"github.com/apdesk/apdesk/web/upload"
 )
 
 // Limits of one request.
@@ -100,9 +102,10 @@ func New(cfg Config) (*Server, error) {
 
 	s.app = fiber.New(fiber.Config{
 		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
-		BodyLimit: BodyLimit, ReadBufferSize: readBufferSize, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: readBufferSize, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorHandler: s.failed,
 	})
+	s.app.Server().HeaderReceived = bodyLimits
 	s.app.Use(s.observe, s.headers, readable)
 	s.app.Get("/healthz", s.healthz)
 	s.app.Get("/readyz", s.readyz)
@@ -128,6 +131,14 @@ func New(cfg Config) (*Server, error) {
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// bodyLimits lets a request that may carry a file be larger than others.
+func bodyLimits(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if upload.Takes(string(h.Method()), string(h.RequestURI())) {
+		return fasthttp.RequestConfig{MaxRequestBodySize: upload.BodyLimit}
+	}
+	return fasthttp.RequestConfig{MaxRequestBodySize: BodyLimit}
 }
 
 // Addresses are where the server really listens, once it does. They differ from those configured when
@@ -234,7 +245,11 @@ func (s *Server) failed(c *fiber.Ctx, err error) error {
 	}
 	var web *fiber.Error
 	if errors.As(err, &web) && web.Code == http.StatusRequestEntityTooLarge {
-		ne := models.E(models.BadRequest, fmt.Sprintf("The body is too large (limit %d bytes).", BodyLimit), map[string]any{"limit_bytes": BodyLimit})
+		limit := BodyLimit
+		if upload.Takes(c.Method(), c.Path()) {
+			limit = models.MaxFile
+		}
+		ne := models.E(models.BadRequest, fmt.Sprintf("The body is too large (limit %d bytes).", limit), map[string]any{"limit_bytes": limit})
 		if conn, ok := c.Context().Conn().(*connection); ok {
 			conn.linger.Store(true)
 		}

@@ -55,6 +55,14 @@ func (w WorkHours) Mark() string {
 	return b.String()
 }
 
+// Check fails with VALIDATION_ERROR for hours that cannot be, as SetWorkHours does.
+func (w WorkHours) Check() error {
+	if issues := w.check(); len(issues) > 0 {
+		return Invalid(issues...)
+	}
+	return nil
+}
+
 // check says what is wrong with hours, by JSON Pointer.
 func (w WorkHours) check() []Issue {
 	var issues []Issue
@@ -143,8 +151,8 @@ func (tx *Tx) SetWorkHours(change func(WorkHours) WorkHours, seen string) error 
 		return E(Conflict, "Somebody changed the hours since you opened this page. Look at them again before you save.", map[string]any{"reason": "stale"})
 	}
 	after := change(WorkHours{Opening: before.Opening, SLAs: maps.Clone(before.SLAs)})
-	if issues := after.check(); len(issues) > 0 {
-		return Invalid(issues...)
+	if err := after.Check(); err != nil {
+		return err
 	}
 	if after.Opening != before.Opening {
 		err := tx.DB.Model(&Workspace{}).Where("id = ?", tx.By.WorkspaceID).

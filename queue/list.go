@@ -588,11 +588,11 @@ func readCursor(text, sort string) (*cursor, error) {
 // QueueCount is how much waits in one queue.
 type QueueCount struct {
 	Queue     models.Queue
-	Open      int64
+	Open      int64 // and in its list: what is snoozed is counted apart
 	Held      int64
 	Resolved  int64
-	Overdue   int64       // open and past their time; counted up to MostOverdue
-	DueSoon   int64       // open and due within the hours of their queue; counted up to MostOverdue
+	Overdue   int64       // open and past their time, snoozed or not; counted up to MostOverdue
+	DueSoon   int64       // open and due within the hours of their queue, snoozed or not; counted up to MostOverdue
 	Snoozed   int64       // open and out of the list for a while; counted up to MostOverdue
 	OldestDue models.Time // the open case that is due first
 	Mine      bool        // the person works the queue

@@ -1,7 +1,10 @@
 package queue
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,8 +60,9 @@ func hoursAndCalendar(tx *models.Tx) (models.WorkHours, models.Calendar, error) 
 	return hours, cal, err
 }
 
-// countDue adds to the counts of the queues how much of what is open is overdue, due soon and snoozed.
-// Each is read from an index up to MostOverdue.
+// countDue adds to the counts of the queues how much of what is open is overdue, due soon and snoozed,
+// and takes what is snoozed out of what stands in the list. Each is read from an index up to
+// MostOverdue.
 func countDue(tx *models.Tx, counts []QueueCount) error {
 	hours, cal, err := hoursAndCalendar(tx)
 	if err != nil {
@@ -78,6 +82,7 @@ func countDue(tx *models.Tx, counts []QueueCount) error {
 		if err != nil {
 			return err
 		}
+		n.Open -= n.Snoozed
 	}
 	return nil
 }
@@ -106,4 +111,45 @@ func (d desk) due(now models.Time, q models.Queue) models.Time {
 		hours = models.DefaultSLA(q).Hours
 	}
 	return d.calendar.AddBusinessHours(now, time.Duration(hours)*time.Hour)
+}
+
+// MyDue is what of a person's queues is late or close to it, the first due first, at most a page's worth
+// of each.
+type MyDue struct {
+	Overdue []CaseItem
+	Soon    []CaseItem
+}
+
+// DueForMe reads what is overdue or due soon in the queues the person works, whoever holds it.
+func (s *Service) DueForMe(ctx context.Context, by models.Principal) (MyDue, error) {
+	if err := mayLook(by); err != nil {
+		return MyDue{}, err
+	}
+	var out MyDue
+	err := s.store.View(ctx, by, func(tx *models.Tx) error {
+		for due, into := range map[string]*[]CaseItem{DueOverdue: &out.Overdue, DueSoon: &out.Soon} {
+			var rows []caseRow
+			for _, q := range models.Queues() {
+				if !works(by, q) {
+					continue
+				}
+				more, err := Filter{Queue: q, Due: due, Sort: SortDue}.rows(tx, nil, nextShown)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, more...)
+			}
+			slices.SortFunc(rows, func(a, b caseRow) int {
+				if order := a.DueAt.Compare(b.DueAt.Time); order != 0 {
+					return order
+				}
+				return cmp.Compare(a.ID, b.ID)
+			})
+			for _, row := range rows[:min(nextShown, len(rows))] {
+				*into = append(*into, itemOf(row, tx))
+			}
+		}
+		return nil
+	})
+	return out, err
 }

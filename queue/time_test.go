@@ -291,7 +291,7 @@ func TestASnoozedCaseLeavesTheListAndComesBackByItself(t *testing.T) {
 		if len(mine.Claimed) != 0 || len(mine.Next) != 1 || mine.Next[0].CaseID != other {
 			t.Errorf("on the desk: %+v %+v", mine.Claimed, mine.Next)
 		}
-		if n := c.count(models.QueueAP); n.Open != 2 || n.Snoozed != 1 {
+		if n := c.count(models.QueueAP); n.Open != 1 || n.Snoozed != 1 {
 			t.Errorf("counted %+v", n)
 		}
 		p := c.page(c.carl, id)

@@ -39,6 +39,8 @@ type CasePage struct {
 	WhyNot      string        // why this person cannot decide, in words
 	Conflict    *Conflict
 	Changes     *Changes
+	Snooze      *Snooze  // nil when there is nothing to say of it
+	Reroute     *Reroute // nil for people who cannot
 	Comments    []Comment
 	CommentForm *CommentForm
 	Timeline    []ui.TimelineEntry

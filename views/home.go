@@ -14,6 +14,8 @@ type HomePage struct {
 	Notices   []ui.Notice // reports that did not come, approvals about to expire
 	Mine      []CaseRow
 	MineEmpty ui.Empty
+	Overdue   []CaseRow // in the person's queues, whoever holds it
+	Soon      []CaseRow
 	Next      []CaseRow // free in the person's queues, the first due first
 	// ShowApprovals and ShowHolds are false for people whom neither concerns.
 	ShowApprovals  bool
@@ -39,7 +41,11 @@ type QueueCount struct {
 	URL     templ.SafeURL
 	Open    string
 	Overdue string // "" when none
+	Soon    string
+	Snoozed string
 	Held    string
 	Oldest  ui.Moment
 	Mine    bool // the person's roles work it
+
+	OverdueURL, SoonURL templ.SafeURL
 }

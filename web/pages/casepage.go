@@ -25,6 +25,7 @@ type caseForm struct {
 	typed    map[string]string // of the decision, by field name
 	decision refusal
 	comment  refusal
+	moving   refusal            // of snoozing or rerouting
 	late     *models.NamedError // somebody was faster
 }
 
@@ -95,7 +96,7 @@ func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.I
 		Timeline: v.timeline(page.Timeline, page.Comments),
 	}
 	if c.Status == models.CaseOpen {
-		out.Due = v.due(c.DueAt)
+		out.Due = v.caseDue(c.DueAt)
 	}
 	for _, h := range slices.Backward(c.Handovers) {
 		out.Handovers = append(out.Handovers, r.handover(h, page))
@@ -109,6 +110,8 @@ func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.I
 	if len(page.Exits) > 0 {
 		out.Decision = v.decisionForm(page, form)
 	}
+	out.Snooze, out.Reroute = v.snooze(page, form.moving), v.reroute(page, form.moving)
+	out.Marks = append(out.Marks, v.timeNotices(page)...)
 	out.Conflict, out.Changes = v.tooLate(page, form)
 	return out
 }
@@ -327,7 +330,7 @@ func (v *visit) changes(events []models.AuditEvent, since string) []views.Change
 			continue
 		}
 		switch e.Action {
-		case "case.joined", "case.answered", "case.decided", "case.reopened", "case.withdrawn":
+		case "case.joined", "case.answered", "case.decided", "case.reopened", "case.withdrawn", "case.rerouted":
 			out = append(out, views.Change{At: v.at(e.At), Text: ui.Foreign(e.ActorName + " " + v.tell(e, d.eventData).what)})
 		}
 	}

@@ -56,6 +56,10 @@ var flashes = map[string]ui.Flash{
 	"delegation_ended": {Tone: ui.ToneGood, Text: "The absence is ended. What was not decided is back where it was."},
 	"preferences_set":  {Tone: ui.ToneGood, Text: "How you work is saved."},
 	"draft_discarded":  {Tone: ui.ToneGood, Text: "What you had typed is discarded."},
+	"snoozed":          {Tone: ui.ToneGood, Text: "The case is snoozed. It is out of the list, comes back by itself, and you are told then. The time it is due stays."},
+	"unsnoozed":        {Tone: ui.ToneGood, Text: "The case is back in the list."},
+	"rerouted":         {Tone: ui.ToneGood, Text: "The case has moved to another queue, where its time begins now."},
+	"hours_saved":      {Tone: ui.ToneGood, Text: "The hours are saved. They count for cases that arrive from now on."},
 	"signed_out":       {Tone: ui.ToneInfo, Text: "You are signed out."},
 }
 

@@ -27,6 +27,10 @@ func (v *visit) home() error {
 	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return err
 	}
+	late, err := v.p.queue.DueForMe(v.ctx, v.by)
+	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
+		return err
+	}
 	beside, err := v.figures()
 	if err != nil {
 		return err
@@ -54,7 +58,9 @@ func (v *visit) home() error {
 	}
 	out := views.HomePage{Page: page, Lead: v.homeLead(work, waiting, len(beside.answers)), Mine: v.caseRows(work.Claimed, true),
 		MineEmpty:    v.nothingClaimed(work.Counts),
-		Next:         v.caseRows(work.Next, true),
+		Overdue:      v.caseRows(without(late.Overdue, work.Claimed), true),
+		Soon:         v.caseRows(without(late.Soon, work.Claimed), true),
+		Next:         v.caseRows(without(work.Next, late.Overdue, late.Soon), true),
 		Approvals:    v.approvalRows(shown.Items),
 		ApprovalsURL: v.link("/approvals"),
 		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
@@ -70,6 +76,13 @@ func (v *visit) home() error {
 		out.Queues = append(out.Queues, v.queueCount(c))
 	}
 	return render(v.c, http.StatusOK, views.Home(out))
+}
+
+// without leaves out the cases that another list of the page shows.
+func without(items []queue.CaseItem, shown ...[]queue.CaseItem) []queue.CaseItem {
+	return slices.DeleteFunc(slices.Clone(items), func(i queue.CaseItem) bool {
+		return slices.ContainsFunc(slices.Concat(shown...), func(s queue.CaseItem) bool { return s.CaseID == i.CaseID })
+	})
 }
 
 func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations int) string {
@@ -118,9 +131,16 @@ func (v *visit) nothingClaimed(counts []queue.QueueCount) ui.Empty {
 }
 
 func (v *visit) queueCount(c queue.QueueCount) views.QueueCount {
-	out := views.QueueCount{Code: string(c.Queue), Name: c.Queue.Title(), URL: v.link(queueURL(c.Queue)), Open: strconv.FormatInt(c.Open, 10), Oldest: v.due(c.OldestDue), Mine: c.Mine}
+	out := views.QueueCount{Code: string(c.Queue), Name: c.Queue.Title(), URL: v.link(queueURL(c.Queue)), Open: strconv.FormatInt(c.Open, 10), Oldest: v.caseDue(c.OldestDue), Mine: c.Mine,
+		OverdueURL: v.link(queueURL(c.Queue), "due", queue.DueOverdue), SoonURL: v.link(queueURL(c.Queue), "due", queue.DueSoon)}
 	if c.Overdue > 0 {
 		out.Overdue = overdueText(c.Overdue)
+	}
+	if c.DueSoon > 0 {
+		out.Soon = overdueText(c.DueSoon)
+	}
+	if c.Snoozed > 0 {
+		out.Snoozed = overdueText(c.Snoozed)
 	}
 	if c.Held > 0 {
 		out.Held = strconv.FormatInt(c.Held, 10)
@@ -208,7 +228,10 @@ func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow
 			ClaimedByMe: i.ClaimedByMe, Age: v.age(i.CreatedAt), Agent: ui.Foreign(i.Agent)}
 		switch i.Status {
 		case models.CaseOpen:
-			row.Due = v.due(i.DueAt)
+			row.Due = v.caseDue(i.DueAt)
+			if !i.SnoozedUntil.IsZero() {
+				row.Status = ui.Badge{Text: "Snoozed until " + v.clockIn(i.SnoozedUntil), Tone: ui.ToneNeutral, Sign: ui.SignPaused}
+			}
 		case models.CaseHeld:
 			row.Due = ui.Moment{Text: "until " + date(i.HeldUntil), Absolute: weekday(i.HeldUntil), ISO: i.HeldUntil.String()}
 		}

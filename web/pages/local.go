@@ -30,7 +30,7 @@ func pageBehind(path string) string {
 	switch {
 	case len(parts) >= 2 && (parts[0] == "cases" || parts[0] == "approvals" || parts[0] == "confirmations" || parts[0] == "holds"):
 		return "/" + parts[0] + "/" + url.PathEscape(parts[1])
-	case len(parts) >= 2 && parts[0] == "settings" && (parts[1] == "rules" || parts[1] == "servers" || parts[1] == "security" || parts[1] == "delegations"):
+	case len(parts) >= 2 && parts[0] == "settings" && (parts[1] == "rules" || parts[1] == "servers" || parts[1] == "security" || parts[1] == "delegations" || parts[1] == "hours"):
 		return "/settings/" + parts[1]
 	case len(parts) >= 3 && parts[0] == "settings" && parts[1] == "people":
 		return "/settings/people/" + url.PathEscape(parts[2])

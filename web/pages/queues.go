@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // queueFilters are the fields that narrow a queue's list, as they stand in its address.
-var queueFilters = []string{"state", "code", "claimed_by", "supplier", "invoice_id", "number", "po_id", "run_id", "sort"}
+var queueFilters = []string{"state", "due", "code", "claimed_by", "supplier", "invoice_id", "number", "po_id", "run_id", "sort"}
 
 // showQueue is GET /queues/{queue}.
 func (v *visit) showQueue() error {
@@ -22,12 +21,19 @@ func (v *visit) showQueue() error {
 	}
 	query := v.narrowed()
 	state := models.CaseStatus(orSome(v.c.Query("state"), string(models.CaseOpen)))
+	snoozed := v.c.Query("state") == stateSnoozed
 	if !state.Valid() {
 		state = models.CaseOpen
 	}
 	f := queue.Filter{Queue: q, Status: state, Code: models.Code(v.c.Query("code")), ClaimedBy: v.c.Query("claimed_by"), Supplier: v.c.Query("supplier"),
 		InvoiceID: v.c.Query("invoice_id"), InvoiceNumber: v.c.Query("number"), PoID: v.c.Query("po_id"), RunID: v.c.Query("run_id"),
-		Sort: v.c.Query("sort"), Cursor: v.c.Query("cursor")}
+		Due: v.c.Query("due"), Sort: v.c.Query("sort"), Cursor: v.c.Query("cursor")}
+	switch {
+	case snoozed:
+		f.Snoozed = queue.SnoozedOnly
+	case f.Due == "" && state == models.CaseOpen:
+		f.Snoozed = queue.SnoozedNot // what is due is due, snoozed or not
+	}
 	if f.Sort == "" && state == models.CaseResolved {
 		f.Sort = queue.SortNewest
 	}
@@ -51,13 +57,12 @@ func (v *visit) showQueue() error {
 		return err
 	}
 	out := views.QueuePage{Page: page, Heading: q.Title(), Code: string(q), Lead: queueLead(n), Rows: v.caseRows(list.Items, false),
-		States: []ui.Tab{
-			{Label: "Open", Count: fmt.Sprint(n.Open), URL: v.link(queueURL(q)), Current: state == models.CaseOpen, TestID: "filter-open"},
-			{Label: "Held", Count: fmt.Sprint(n.Held), URL: v.link(queueURL(q), "state", "held"), Current: state == models.CaseHeld, TestID: "filter-held"},
-			{Label: "Resolved", URL: v.link(queueURL(q), "state", "resolved"), Current: state == models.CaseResolved, TestID: "filter-resolved"},
-		},
-		Pager: v.pager(queueURL(q), len(list.Items), f.Cursor, list.NextCursor, query...)}
+		States: v.queueTabs(n, state, f.Due, snoozed),
+		Pager:  v.pager(queueURL(q), len(list.Items), f.Cursor, list.NextCursor, query...)}
 	out.Empty = v.emptyQueue(q, state)
+	if f.Due != "" || snoozed {
+		out.Empty = v.nothingDue(q, f.Due)
+	}
 	return render(v.c, http.StatusOK, views.Queue(out))
 }
 
@@ -78,15 +83,7 @@ func queueLead(n queue.QueueCount) string {
 		roles = append(roles, lower(r.Title()))
 	}
 	lead := "Worked by " + list(roles) + ". "
-	switch {
-	case n.Open == 0:
-		lead += "Nothing is open."
-	case n.Overdue > 0:
-		lead += fmt.Sprintf("%d open, %s of them overdue.", n.Open, overdueText(n.Overdue))
-	default:
-		lead += fmt.Sprintf("%d open, none overdue.", n.Open)
-	}
-	return lead
+	return lead + queueLoad(n)
 }
 
 func (v *visit) emptyQueue(q models.Queue, state models.CaseStatus) ui.Empty {

@@ -197,7 +197,7 @@ func (v *visit) settings(status int, refused refusal) error {
 	}
 	out := views.SettingsPage{Page: page, Lead: v.ws.Name + ", company code " + v.ws.ID + ".", Tabs: v.settingsTabs("/settings"),
 		Facts: []ui.Entry{ui.Pair("Name", v.ws.Name), ui.Pair("Company code", v.ws.ID), ui.Pair("Time zone", v.ws.TimeZone), ui.Pair("Currency", v.ws.Currency),
-			ui.Pair("Business hours", "Monday to Friday, 9:00 to 17:00, less the holidays below")},
+			ui.Pair("Business hours", "Monday to Friday, "+v.ws.Opening().String()+", less the holidays below")},
 		Period:   v.periodSetting(refused.of(formPeriod)),
 		Holidays: v.holidaySetting(days, refused.of(formHoliday)),
 		Bindings: v.bindingSetting(bindings, refused.of(formBinding))}
@@ -210,6 +210,7 @@ func (v *visit) settings(status int, refused refusal) error {
 func (v *visit) settingsTabs(current string) []ui.Tab {
 	return []ui.Tab{
 		{Label: "Workspace", URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
+		{Label: "Hours", URL: v.link(hoursPath), Current: current == hoursPath, TestID: "tab-hours"},
 		{Label: "Approval rules", URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
 		{Label: "People", URL: v.link("/settings/people"), Current: current == "/settings/people", TestID: "tab-people"},
 		{Label: "Away", URL: v.link(delegationsPath), Current: current == delegationsPath, TestID: "tab-away"},

@@ -28,6 +28,7 @@ type settingsEvent struct {
 	Days       []string       `json:"days"`
 	From       string         `json:"from"`
 	To         string         `json:"to"`
+	Queue      models.Queue   `json:"queue"`
 	Before     any            `json:"before"`
 	After      any            `json:"after"`
 	Reason     string         `json:"reason"`
@@ -46,6 +47,10 @@ func tellSettings(e models.AuditEvent) told {
 		return told{what: "moved the date through which the books are closed", words: d.Reason, details: pairs("Before", periodText(d.Before), "Now", periodText(d.After))}
 	case "period.reopened_over":
 		return told{what: "told the finance leads that the time for which the books were reopened is over"}
+	case "hours.changed":
+		return told{what: "changed the opening hours", details: pairs("Before", hoursText(d.Before), "Now", hoursText(d.After))}
+	case "sla.changed":
+		return told{what: "changed how long " + d.Queue.Title() + " has for a case", details: pairs("Before", hoursText(d.Before), "Now", hoursText(d.After))}
 	case "holidays.added":
 		return told{what: "added holidays", details: pairs("Days", daysText(d.Days))}
 	case "holiday.removed":

@@ -55,6 +55,7 @@ func (v *visit) enter(workspaceID string) error {
 	}
 	v.ws, v.by, v.counted = v.workspaces[i], by, nil
 	v.zone = v.ws.Zone()
+	v.timing = v.timingHere()
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 type words struct {
 	now  time.Time
 	zone *time.Location
+	timing
 }
 
 // at is a moment that was or will be; no time is the moment that shows nothing.
@@ -319,27 +320,30 @@ type noticeTold struct {
 
 // noticeData is what the desk writes beside its notices.
 type noticeData struct {
-	Amount       string `json:"amount"`
-	Currency     string `json:"currency"`
-	Tool         string `json:"tool"`
-	Summary      string `json:"summary"`
-	InvoiceID    string `json:"invoice_id"`
-	Number       string `json:"invoice_number"`
-	Supplier     string `json:"supplier"`
-	Code         string `json:"code"`
-	By           string `json:"by"`
-	From         string `json:"from"`
-	To           string `json:"to"`
-	FirstDay     string `json:"first_day"`
-	LastDay      string `json:"last_day"`
-	DocumentType string `json:"document_type"`
-	Reason       string `json:"reason"`
-	Why          string `json:"why"`
-	Note         string `json:"note"`
-	HeldUntil    string `json:"held_until"`
-	Until        string `json:"until"`
-	Closed       string `json:"closed_through"`
-	Flagged      int    `json:"flagged"`
+	Amount       string       `json:"amount"`
+	Currency     string       `json:"currency"`
+	Tool         string       `json:"tool"`
+	Summary      string       `json:"summary"`
+	InvoiceID    string       `json:"invoice_id"`
+	Number       string       `json:"invoice_number"`
+	Supplier     string       `json:"supplier"`
+	Code         string       `json:"code"`
+	By           string       `json:"by"`
+	From         string       `json:"from"`
+	To           string       `json:"to"`
+	FirstDay     string       `json:"first_day"`
+	LastDay      string       `json:"last_day"`
+	DocumentType string       `json:"document_type"`
+	Reason       string       `json:"reason"`
+	Why          string       `json:"why"`
+	Note         string       `json:"note"`
+	HeldUntil    string       `json:"held_until"`
+	Until        string       `json:"until"`
+	Closed       string       `json:"closed_through"`
+	Flagged      int          `json:"flagged"`
+	Ended        string       `json:"ended"`
+	ClaimedBy    string       `json:"claimed_by"`
+	Queue        models.Queue `json:"queue"`
 }
 
 // what names the write a notice is about, as far as it is known.
@@ -411,6 +415,14 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 			text += ": the books are closed through " + dateText(d.Closed)
 		}
 		return noticeTold{"Period", text + ". Close it again in the settings and in the ERP.", ui.ToneWarn}
+	case "case.overdue":
+		text := "A case in " + d.Queue.Title() + " is overdue: " + d.what() + "."
+		if d.ClaimedBy != "" {
+			text += " " + d.ClaimedBy + " holds it."
+		}
+		return noticeTold{"Overdue", text, ui.ToneBad}
+	case "case.awake":
+		return noticeTold{"Case", "A case you snoozed is back in " + d.Queue.Title() + ", " + awakeWords(d.Ended, d.By) + ": invoice " + orSome(d.Number, d.InvoiceID) + "." + before(" Your note: ", d.Note), ui.ToneInfo}
 	case "case.returned":
 		if d.HeldUntil != "" {
 			return noticeTold{"Case", "A case you put on hold until " + dateText(d.HeldUntil) + " is back" + d.because() + " It concerns invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}

@@ -21,6 +21,7 @@ type Workspace struct {
 	PeriodReopenedUntil Date
 	OpensAt             string // of a business day, on the clock of its zone, as 09:00
 	ClosesAt            string
+	ERPLink             string `gorm:"column:erp_link"` // template; see ParseERPLink
 	CreatedAt           Time
 }
 

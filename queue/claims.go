@@ -209,6 +209,9 @@ func (s *Service) AddComment(ctx context.Context, by models.Principal, caseID, t
 		if err := tx.IndexComment(comment.ID); err != nil {
 			return err
 		}
+		if err := tellMentioned(tx, c, comment); err != nil {
+			return err
+		}
 		if err := replace(tx, c, renew(c, by, tx.Now)); err != nil {
 			return err
 		}

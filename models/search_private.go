@@ -117,10 +117,10 @@ func (s *scrubber) number(text string) string {
 func (s *scrubber) text(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 	text = anyApprovalID.ReplaceAllString(text, "(hidden)")
+	text = likeIBAN.ReplaceAllStringFunc(text, withoutIBAN)
 	for _, re := range s.known {
 		text = re.ReplaceAllString(text, "(hidden)")
 	}
-	text = likeIBAN.ReplaceAllStringFunc(text, withoutIBAN)
 	return likeVAT.ReplaceAllString(text, "(hidden)")
 }
 
@@ -129,6 +129,12 @@ var (
 	// VAT ids of the European Union as they are written, where letters and length make them plain.
 	likeVAT = regexp.MustCompile(`(?i)\b(?:ATU\d{8}|BE[01]\d{9}|BG\d{9,10}|CY\d{8}[A-Z]|CZ\d{8,10}|DE ?\d{9}|DK\d{8}|EE\d{9}|EL\d{9}|ES[A-Z0-9]\d{7}[A-Z0-9]|FI\d{8}|FR[A-Z0-9]{2}\d{9}|HR\d{11}|HU\d{8}|IE\d[A-Z0-9+*]\d{5}[A-Z]{1,2}|IT\d{11}|LT\d{9}(?:\d{3})?|LU\d{8}|LV\d{11}|MT\d{8}|NL\d{9}B\d{2}|PL\d{10}|PT\d{9}|RO\d{8,10}|SE\d{12}|SI\d{8}|SK\d{10})\b`)
 )
+
+// lengthOfIBAN is how many letters and digits a country's account numbers have; of others any length is
+// tried.
+var lengthOfIBAN = map[string]int{"AD": 24, "AT": 20, "BE": 16, "BG": 22, "CH": 21, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "EE": 20, "ES": 24, "FI": 18, "FR": 27, "GB": 22, "GR": 27,
+	"HR": 21, "HU": 28, "IE": 22, "IS": 26, "IT": 27, "LI": 21, "LT": 20, "LU": 20, "LV": 21, "MC": 27, "MT": 31, "NL": 18, "NO": 15, "PL": 28, "PT": 25, "RO": 24, "SE": 24, "SI": 19, "SK": 24,
+	"SM": 27, "TR": 26, "UA": 29}
 
 // withoutIBAN hides the account number that a text begins with, and keeps what follows it.
 func withoutIBAN(text string) string {
@@ -139,6 +145,9 @@ func withoutIBAN(text string) string {
 			signs = append(signs, unicode.ToUpper(r))
 			ends = append(ends, i+len(string(r)))
 		}
+	}
+	if n := lengthOfIBAN[string(signs[:2])]; n > 0 && n <= len(signs) && validIBAN(signs[:n]) {
+		return "(hidden)" + text[ends[n-1]:]
 	}
 	for n := min(len(signs), 34); n >= 15; n-- {
 		if validIBAN(signs[:n]) {

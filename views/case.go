@@ -41,6 +41,8 @@ type CasePage struct {
 	Changes     *Changes
 	Snooze      *Snooze  // nil when there is nothing to say of it
 	Reroute     *Reroute // nil for people who cannot
+	Files       Files
+	Related     []RelatedGroup
 	Comments    []Comment
 	CommentForm *CommentForm
 	Timeline    []ui.TimelineEntry

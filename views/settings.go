@@ -16,6 +16,7 @@ type SettingsPage struct {
 	Period   PeriodSetting
 	Holidays HolidaySetting
 	Bindings BindingSetting
+	ERP      ERPSetting
 }
 
 // PeriodSetting is the last day that is closed for posting.

@@ -21,6 +21,7 @@ type Invoice struct {
 	TaxID, BankAccount ui.Foreign
 	Withheld           bool
 	Document           *ui.Link
+	ERP                *ui.Link // where it stands in the ERP; nil leads nowhere
 	Lines              ui.Value // a list, or nothing
 	More               []ui.Entry
 }
@@ -70,14 +71,6 @@ func (e Evidence) figures(column int) bool {
 	return len(e.Table) > 0 && column < len(e.Table[0]) && e.Table[0][column].Number
 }
 
-// File is a file that was uploaded to the desk.
-type File struct {
-	Name ui.Foreign
-	Size string
-	Type string
-	URL  templ.SafeURL
-}
-
 // Call is one call of a tool: its name, what it does in words, and every
 // argument under its exact name.
 type Call struct {
@@ -121,6 +114,8 @@ type Comment struct {
 	At   ui.Moment
 	Who  string
 	Text ui.Foreign
+	// Parts are the text in stretches when it names people; none: it is all text.
+	Parts []CommentPart
 }
 
 // Form is a form with what it refuses. Errors stand above it as a summary.
@@ -141,7 +136,9 @@ type Form struct {
 // CommentForm adds a comment; its text field is named "text".
 type CommentForm struct {
 	Form
-	Text ui.Field
+	Text    ui.Field
+	Mention ui.Field    // whom to tell
+	People  []ui.Option // who can be told
 }
 
 func orTitle(f, absent ui.Foreign) ui.Foreign {

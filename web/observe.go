@@ -18,7 +18,7 @@ import (
 
 // contentPolicy lets a page load nothing but the desk's own style, script and pictures, and lets
 // nobody frame it.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // name gives the request its id; one that came from outside is not believed.
 func (s *Server) name(c *fiber.Ctx) {

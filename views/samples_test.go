@@ -56,6 +56,7 @@ func samplePage(title, current string) views.Page {
 			{ID: "2000", Name: "Northlight Japan KK"},
 		},
 		SwitchURL: "/workspace",
+		Search:    &views.SearchBox{URL: "/search"},
 		Nav: []views.NavGroup{
 			{Items: []views.NavItem{
 				item("Your desk", "/", "4", "nav-home"), item("Approvals", "/approvals", "2", "nav-approvals"), item("Confirmations", "/confirmations", "1", "nav-confirmations"), item("Holds", "/holds", "3", "nav-holds"),
@@ -510,6 +511,9 @@ func gallery() map[string]templ.Component {
 		"notices-empty":     views.Notices(noNotices()),
 		"proof":             views.ProofRecord(sampleProof()),
 		"confirm":           views.Confirm(sampleConfirm()),
+		"search":            views.Search(sampleFound()),
+		"search-help":       views.Search(sampleSearchHelp()),
+		"search-empty":      views.Search(sampleSearchEmpty()),
 
 		"confirmations":        views.Confirmations(sampleConfirmationsPage()),
 		"confirmation":         views.Confirmation(sampleConfirmation()),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -71,6 +72,9 @@ func openDesk(t *testing.T, page templ.Component) *desk {
 		d.mu.Lock()
 		page := d.page
 		d.mu.Unlock()
+		if named, ok := gallery()[strings.TrimPrefix(r.URL.Path, "/gallery/")]; ok {
+			page = named
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", policy)
 		var body bytes.Buffer
@@ -103,31 +107,70 @@ const pressThrice = `(id) => {
 	return sent;
 }`
 
-// browse starts a browser; without one the test is skipped.
+// The names of what turns a skip for want of a program into a failure.
+const (
+	requireBrowser = "APDESK_TEST_REQUIRE_BROWSER"
+	requireNode    = "APDESK_TEST_REQUIRE_NODE"
+)
+
+// needs skips a test whose program is missing, or fails it where continuous integration says that nothing may be
+// skipped.
+func needs(t *testing.T, switchName, missing string) {
+	t.Helper()
+	if os.Getenv(switchName) == "1" {
+		t.Fatalf("%s (and %s=1)", missing, switchName)
+	}
+	t.Skipf("%s (set %s=1 to make this a failure)", missing, switchName)
+}
+
+// chromium is the one browser of all tests of this package.
+var chromium struct {
+	once     sync.Once
+	launcher *launcher.Launcher
+	browser  *rod.Browser
+	err      error
+}
+
+// browse starts the browser; without one the test is skipped.
 func browse(t *testing.T) *rod.Browser {
 	t.Helper()
 	bin, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("no chromium here")
+		needs(t, requireBrowser, "no chromium on PATH: install Debian's package chromium")
 	}
-	l := launcher.New().Bin(bin).Leakless(false).Headless(true).NoSandbox(true).UserDataDir(t.TempDir()).
-		Set("disable-gpu").Set("disable-quic").Set("no-first-run").Set("disable-background-networking").
-		Set("disable-component-update").Set("disable-sync")
-	url, err := l.Launch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := rod.New().ControlURL(url)
-	if err := b.Connect(); err != nil {
-		l.Kill()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = b.Close()
-		l.Kill()
-		l.Cleanup()
+	chromium.once.Do(func() {
+		profile, err := os.MkdirTemp("", "apdesk-views-")
+		if err != nil {
+			chromium.err = err
+			return
+		}
+		chromium.launcher = launcher.New().Bin(bin).Leakless(false).Headless(true).NoSandbox(true).UserDataDir(profile).
+			Set("disable-gpu").Set("disable-quic").Set("no-first-run").Set("disable-background-networking").
+			Set("disable-component-update").Set("disable-sync").Set("disable-dev-shm-usage").Set("hide-scrollbars")
+		url, err := chromium.launcher.Launch()
+		if err != nil {
+			chromium.err = err
+			return
+		}
+		chromium.browser = rod.New().ControlURL(url)
+		chromium.err = chromium.browser.Connect()
 	})
-	return b
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
+	return chromium.browser
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if chromium.launcher != nil {
+		if chromium.browser != nil {
+			_ = chromium.browser.Close()
+		}
+		chromium.launcher.Kill()
+		chromium.launcher.Cleanup()
+	}
+	os.Exit(code)
 }
 
 func open(t *testing.T, b *rod.Browser, url string, width int) *rod.Page {

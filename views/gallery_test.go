@@ -3,8 +3,10 @@ package views_test
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,3 +46,6 @@ func TestGalleryIsWrittenForLookingAt(t *testing.T) {
 		}
 	}
 }
+
+// galleryNames are the names of all pages, in order.
+func galleryNames() []string { return slices.Sorted(maps.Keys(gallery())) }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/apdesk/apdesk/views"
@@ -16,6 +18,7 @@ func TestTheProofOfAnApprovalFitsOneSheet(t *testing.T) {
 	b := browse(t)
 	d := openDesk(t, views.ProofRecord(sampleProof()))
 	page := b.MustPage(d.URL)
+	t.Cleanup(func() { _ = page.Close() })
 	page.MustWaitLoad()
 	pdf, err := page.PDF(&proto.PagePrintToPDF{PreferCSSPageSize: true})
 	if err != nil {
@@ -26,18 +29,25 @@ func TestTheProofOfAnApprovalFitsOneSheet(t *testing.T) {
 		t.Fatal(err)
 	}
 	if dir := os.Getenv("APDESK_GALLERY"); dir != "" {
-		if err := (proto.EmulationSetEmulatedMedia{Media: "print"}).Call(page); err != nil {
-			t.Fatal(err)
-		}
-		page.MustSetViewport(696, 1040, 2, false)
-		if err := os.WriteFile(dir+"/proof-print.png", page.MustScreenshotFullPage(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		asPrinted(t, page, filepath.Join(dir, "proof-print.png"))
 	}
 	if n := bytes.Count(sheet, []byte("/Type /Page\n")) + bytes.Count(sheet, []byte("/Type /Page ")); n != 1 {
 		t.Errorf("the record takes %d sheets", n)
 	}
 	if !bytes.Contains(sheet, []byte("/MediaBox [0 0 594")) && !bytes.Contains(sheet, []byte("/MediaBox [0 0 595")) {
 		t.Error("the sheet is not A4")
+	}
+}
+
+// asPrinted takes a picture of a page as it goes to paper.
+func asPrinted(t *testing.T, page *rod.Page, file string) {
+	t.Helper()
+	if err := (proto.EmulationSetEmulatedMedia{Media: "print"}).Call(page); err != nil {
+		t.Fatal(err)
+	}
+	page.MustSetViewport(696, 1040, 2, false)
+	page.MustScreenshotFullPage(file)
+	if err := (proto.EmulationSetEmulatedMedia{}).Call(page); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,7 +18,7 @@ import (
 
 type workspaceCmd struct {
 	Create workspaceCreateCmd `cmd:"" help:"Create a workspace."`
-	Set    workspaceSetCmd    `cmd:"" help:"Set a workspace's closed period, holidays and bindings."`
+	Set    workspaceSetCmd    `cmd:"" help:"Set a workspace's closed period, holidays, hours and bindings."`
 }
 
 type workspaceCreateCmd struct {
@@ -40,7 +42,14 @@ type workspaceSetCmd struct {
 	ID                  string   `required:"" help:"Company code." placeholder:"CODE"`
 	PeriodClosedThrough *string  `help:"Books are closed through this date; an empty value opens all." placeholder:"DATE"`
 	Holiday             []string `help:"A day on which nobody works; repeat or separate by commas." placeholder:"DATE"`
-	Binding             string   `help:"JSON file: for each write tool where in its arguments the invoice, amount, currency, posting date and supplier stand, as JSON Pointers." placeholder:"FILE" type:"existingfile"`
+	OpensAt             string   `help:"When a business day begins, such as 09:00." placeholder:"TIME"`
+	ClosesAt            string   `help:"When a business day ends, such as 17:00." placeholder:"TIME"`
+
+	SLA      map[models.Queue]int  `name:"sla" help:"Business hours a queue has for a case, such as ap=8; repeatable. Hours count for cases that arrive from then on." placeholder:"QUEUE=HOURS"`
+	DueSoon  map[models.Queue]int  `help:"Business hours before it is due from which a case counts as due soon, such as ap=2; repeatable." placeholder:"QUEUE=HOURS"`
+	Escalate map[models.Queue]bool `help:"Whether overdue cases of a queue are brought before the AP leads and its people, such as ap=false; repeatable." placeholder:"QUEUE=BOOL"`
+
+	Binding string `help:"JSON file: for each write tool where in its arguments the invoice, amount, currency, posting date and supplier stand, as JSON Pointers." placeholder:"FILE" type:"existingfile"`
 }
 
 func (c workspaceSetCmd) Run(e *env) error {
@@ -65,11 +74,12 @@ func (c workspaceSetCmd) Run(e *env) error {
 	if bindingIssue != nil {
 		issues = append(issues, *bindingIssue)
 	}
-	if len(issues) > 0 {
+	hours, hourIssues := c.hours()
+	if issues = append(issues, hourIssues...); len(issues) > 0 {
 		return models.Invalid(issues...)
 	}
-	if c.PeriodClosedThrough == nil && len(days) == 0 && len(bindings) == 0 {
-		return errors.New("nothing to set: give --period-closed-through, --holiday or --binding")
+	if c.PeriodClosedThrough == nil && len(days) == 0 && len(bindings) == 0 && hours == nil {
+		return errors.New("nothing to set: give --period-closed-through, --holiday, --opens-at, --closes-at, --sla, --due-soon, --escalate or --binding")
 	}
 	err := e.inWorkspace(c.ID, func(tx *models.Tx) error {
 		if _, err := tx.Workspace(); err != nil {
@@ -88,6 +98,11 @@ func (c workspaceSetCmd) Run(e *env) error {
 				return err
 			}
 		}
+		if hours != nil {
+			if err := tx.SetWorkHours(hours, ""); err != nil {
+				return err
+			}
+		}
 		for tool, b := range bindings {
 			if err := tx.SetBinding(tool, b); err != nil {
 				return err
@@ -99,6 +114,62 @@ func (c workspaceSetCmd) Run(e *env) error {
 		fmt.Fprintf(e.stdout, "Workspace %s set.\n", c.ID)
 	}
 	return err
+}
+
+// hours is the change of the workspace's hours that was asked for, nil when none was.
+func (c workspaceSetCmd) hours() (func(models.WorkHours) models.WorkHours, []models.Issue) {
+	if c.OpensAt == "" && c.ClosesAt == "" && len(c.SLA) == 0 && len(c.DueSoon) == 0 && len(c.Escalate) == 0 {
+		return nil, nil
+	}
+	var issues []models.Issue
+	read := func(path, text string) (at models.DayTime) {
+		if text == "" {
+			return 0
+		}
+		at, err := models.ParseDayTime(text)
+		if err != nil {
+			issues = append(issues, models.Issue{Path: path, Message: err.Error()})
+		}
+		return at
+	}
+	opens, closes := read("/opens_at", c.OpensAt), read("/closes_at", c.ClosesAt)
+	for path, queues := range map[string][]models.Queue{"/sla": slices.Collect(maps.Keys(c.SLA)), "/due_soon": slices.Collect(maps.Keys(c.DueSoon)), "/escalate": slices.Collect(maps.Keys(c.Escalate))} {
+		for _, q := range queues {
+			if !q.Valid() {
+				issues = append(issues, models.Issue{Path: path, Message: fmt.Sprintf("names %q, which is no queue", q)})
+			}
+		}
+	}
+	for q, n := range c.SLA {
+		if n < 1 || n > models.MostSLAHours {
+			issues = append(issues, models.Issue{Path: "/sla", Message: fmt.Sprintf("gives %s %d hours; it must be 1 to %d", q, n, models.MostSLAHours)})
+		}
+	}
+	return func(h models.WorkHours) models.WorkHours {
+		if c.OpensAt != "" {
+			h.Opening.Opens = opens
+		}
+		if c.ClosesAt != "" {
+			h.Opening.Closes = closes
+		}
+		for _, q := range models.Queues() {
+			s := h.SLA(q)
+			if n, ok := c.SLA[q]; ok {
+				s.Hours = n
+				if _, own := c.DueSoon[q]; !own {
+					s.DueSoon = min(s.DueSoon, n) // never longer than the time itself
+				}
+			}
+			if n, ok := c.DueSoon[q]; ok {
+				s.DueSoon = n
+			}
+			if yes, ok := c.Escalate[q]; ok {
+				s.Escalate = yes
+			}
+			h.SLAs[q] = s
+		}
+		return h
+	}, issues
 }
 
 // readBindings reads {"tool": {"invoice_id": "/invoice_id", "amount": "/amount", …}, …}.

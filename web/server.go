@@ -253,6 +253,9 @@ func (s *Server) failed(c *fiber.Ctx, err error) error {
 		if conn, ok := c.Context().Conn().(*connection); ok {
 			conn.linger.Store(true)
 		}
+		if limit == models.MaxFile && !strings.HasPrefix(c.Path(), "/api/") && wantsPage(c) {
+			return s.pages.Problem(c, err)
+		}
 		return problem.SendNamed(c, ne, web.Code)
 	}
 	if c.Path() == api.Prefix || strings.HasPrefix(c.Path(), "/api/") || !wantsPage(c) {

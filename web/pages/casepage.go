@@ -25,6 +25,7 @@ type caseForm struct {
 	typed    map[string]string // of the decision, by field name
 	decision refusal
 	comment  refusal
+	file     refusal
 	moving   refusal            // of snoozing or rerouting
 	late     *models.NamedError // somebody was faster
 }
@@ -66,6 +67,9 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	if err := typed.onCase(&out, list); err != nil {
 		return err
 	}
+	if err := v.addToCase(&out, page, form); err != nil {
+		return err
+	}
 	out.Duplicates = v.duplicates(page.Duplicates)
 	if page.RequestID != "" && codeOf(page.Case.Code) == models.ApproverNotFound && page.Case.Status != models.CaseResolved {
 		if out.Search, err = v.approverSearch(page.RequestID); err != nil {
@@ -100,9 +104,6 @@ func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.I
 	}
 	for _, h := range slices.Backward(c.Handovers) {
 		out.Handovers = append(out.Handovers, r.handover(h, page))
-	}
-	for _, comment := range page.Comments {
-		out.Comments = append(out.Comments, views.Comment{At: v.at(comment.At), Who: comment.AuthorName, Text: ui.Foreign(comment.Text)})
 	}
 	if page.CanComment {
 		out.CommentForm = v.commentForm(c.CaseID, form.comment)
@@ -228,8 +229,9 @@ func (r reader) handover(h queue.HandoverView, page queue.CasePage) views.Handov
 
 func (v *visit) commentForm(id string, refused refusal) *views.CommentForm {
 	f := &views.CommentForm{Form: v.form(caseURL(id) + "/comments"),
-		Text: refused.field(ui.Field{Name: "text", Label: "Comment", Kind: ui.FieldArea, Required: true, Rows: 2})}
-	f.Heading, f.Errors = refused.heading, refused.summary(f.Text)
+		Text:    refused.field(ui.Field{Name: "text", Label: "Comment", Kind: ui.FieldArea, Required: true, Rows: 2}),
+		Mention: refused.field(ui.Field{Name: "mention", Label: "Tell somebody", Hint: "They get a notice. Or write @ and a name in the comment."})}
+	f.Heading, f.Errors = refused.heading, refused.summary(f.Text, f.Mention)
 	return f
 }
 

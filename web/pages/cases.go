@@ -65,11 +65,14 @@ func (v *visit) takeOverCase() error {
 
 // commentCase is POST /cases/{id}/comments.
 func (v *visit) commentCase() error {
-	id, typed := v.param("id"), v.typed("text")
+	id, typed := v.param("id"), v.typed("text", "mention")
 	if err := v.goToCase(id); err != nil {
 		return err
 	}
-	err := v.p.queue.AddComment(v.ctx, v.by, id, typed["text"])
+	text, err := v.withMention(typed["text"], typed["mention"])
+	if err == nil {
+		err = v.p.queue.AddComment(v.ctx, v.by, id, text)
+	}
 	if err == nil {
 		v.sent(id, formComment)
 		v.p.say(v.c, "commented")

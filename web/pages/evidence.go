@@ -22,6 +22,9 @@ type reader struct {
 	bankData bool
 	// invoiceURL is the page of an invoice by its id; nil leads nowhere.
 	invoiceURL func(id string) templ.SafeURL
+	// fileOf finds a file by its id, erp the place of an invoice in the ERP; nil finds none.
+	fileOf func(id string) *views.File
+	erp    func(invoice, po, supplier string) *ui.Link
 }
 
 // seesBankData says whose business tax and bank data is.
@@ -85,6 +88,7 @@ type brought struct {
 	Rows    [][]json.RawMessage `json:"rows"`
 	Text    string              `json:"text"`
 	URL     string              `json:"url"`
+	FileID  string              `json:"file_id"`
 }
 
 func (r reader) evidence(all []json.RawMessage) []views.Evidence {
@@ -132,10 +136,17 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 			return r.anything(raw)
 		}
 		e.Link = &link
+	case views.EvidenceFile:
+		if r.fileOf != nil {
+			e.File = r.fileOf(b.FileID)
+		}
+		if e.File == nil {
+			e.Kind, e.Note = views.EvidenceNote, "This file is not there for you."
+		}
 	default:
 		return r.anything(raw)
 	}
-	if !withheld && e.Kind != views.EvidenceNote && e.Kind != views.EvidenceLink {
+	if !withheld && e.Kind != views.EvidenceNote && e.Kind != views.EvidenceLink && e.Kind != views.EvidenceFile {
 		e.AsSent = asSent(raw)
 	}
 	return e
@@ -276,6 +287,9 @@ func (r reader) invoice(sent json.RawMessage) views.Invoice {
 	}
 	if r.invoiceURL != nil {
 		inv.URL = r.invoiceURL(string(inv.ID))
+	}
+	if r.erp != nil {
+		inv.ERP = r.erp(string(inv.ID), string(inv.PO), string(inv.SupplierID))
 	}
 	inv.Lines = v.Get("lines")
 	known := []ui.Foreign{"id", "number", "supplier_id", "supplier_name", "po_id", "amount", "currency", "invoice_date", "due_date",

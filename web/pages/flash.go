@@ -20,6 +20,8 @@ var flashes = map[string]ui.Flash{
 	"claimed":          {Tone: ui.ToneGood, Text: "You claimed this case. It is yours for 30 minutes, longer while you work on it."},
 	"released":         {Tone: ui.ToneGood, Text: "You released this case. Somebody else can claim it now."},
 	"taken_over":       {Tone: ui.ToneGood, Text: "You took this case over."},
+	"file_added":       {Tone: ui.ToneGood, Text: "The file is added."},
+	"erp_set":          {Tone: ui.ToneGood, Text: "The link to the ERP is saved."},
 	"commented":        {Tone: ui.ToneGood, Text: "Your comment is added."},
 	"decided":          {Tone: ui.ToneGood, Text: "Your decision is recorded, and the agent is told."},
 	"moved":            {Tone: ui.ToneGood, Text: "Your decision is recorded, and the case has moved to another queue."},

@@ -118,7 +118,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/settings/security", (*visit).showSecurity)
 	post("/settings/security", (*visit).setBlock)
 
-	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountWork, mountAudit, mountSearch} {
+	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch} {
 		more(get, post)
 	}
 }

@@ -74,6 +74,8 @@ func problemPage(ne *models.NamedError, status int) views.ProblemPage {
 	switch {
 	case status == http.StatusNotFound:
 		page.Heading, page.Text = "There is nothing here", "Either this address is wrong, or the record belongs to a workspace you cannot reach."
+	case status == http.StatusRequestEntityTooLarge:
+		page.Heading, page.Text, page.Next = "This is too large", "A file may have 20 MB, anything else 14 MB.", "Nothing was changed."
 	case status == http.StatusMethodNotAllowed:
 		page.Heading, page.Text = "This address only takes forms", "Nothing was changed. A link never decides anything here."
 	case status == http.StatusUnauthorized:

@@ -153,6 +153,29 @@ func (v *visit) setBinding() error {
 	return v.changed(err, formBinding, "The pointers were not saved", typed, "binding_set")
 }
 
+// setERPLink is POST /settings/erp.
+func (v *visit) setERPLink() error {
+	typed := v.typed("erp_link")
+	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetERPLink(typed["erp_link"]) })
+	return v.changed(err, formERP, "The link was not saved", typed, "erp_set")
+}
+
+// exampleInvoice is an invoice as it could be, for the example of a link.
+var exampleInvoice = [...]string{"5105600123", "4500018822", "100234"}
+
+func (v *visit) erpSetting(refused refusal) views.ERPSetting {
+	s := views.ERPSetting{Link: ui.Foreign(v.ws.ERPLink), Example: v.erpLink(exampleInvoice[0], exampleInvoice[1], exampleInvoice[2])}
+	if !v.by.Has(models.RoleAdmin) {
+		return s
+	}
+	s.Field = refused.field(ui.Field{Name: "erp_link", Label: "Address", Kind: ui.FieldText, Value: v.ws.ERPLink, Autocomplete: "off",
+		Placeholder: "https://erp.example.com/invoice/{invoice_id}", Hint: "Https only. Places: {invoice_id}, {po_id}, {supplier_id}, {workspace_id}. Empty: no link."})
+	form := v.form(v.link("/settings/erp"))
+	form.Heading, form.Errors = refused.heading, refused.summary(s.Field)
+	s.Form = &form
+	return s
+}
+
 // validPointer says whether s is a JSON Pointer to a member: "/" first, "~" only as ~0 or ~1.
 func validPointer(s string) bool {
 	if !strings.HasPrefix(s, "/") || len(s) > 200 {
@@ -200,7 +223,7 @@ func (v *visit) settings(status int, refused refusal) error {
 			ui.Pair("Business hours", "Monday to Friday, "+v.ws.Opening().String()+", less the holidays below")},
 		Period:   v.periodSetting(refused.of(formPeriod)),
 		Holidays: v.holidaySetting(days, refused.of(formHoliday)),
-		Bindings: v.bindingSetting(bindings, refused.of(formBinding))}
+		Bindings: v.bindingSetting(bindings, refused.of(formBinding)), ERP: v.erpSetting(refused.of(formERP))}
 	if out.Period.Form == nil && out.Holidays.Form == nil && out.Bindings.Form == nil {
 		out.WhyNot = "You can read the settings, not change them. The posting period is moved by a finance lead, holidays by an AP lead or an admin, pointers by an admin."
 	}

@@ -31,6 +31,7 @@ type eventData struct {
 	From           string              `json:"from"`
 	HeldUntil      string              `json:"held_until"`
 	CommentID      string              `json:"comment_id"`
+	Name           string              `json:"name"` // of a file
 	Message        string              `json:"message"`
 	Why            string              `json:"why"`
 	Tool           string              `json:"tool"`
@@ -184,6 +185,10 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		return told{what: "took the case over"}
 	case "case.claim_returned":
 		return told{what: "gave the case back to " + d.Queue.Title() + ", since " + orSome(d.From, "its holder") + " no longer works there"}
+	case "file.uploaded":
+		return told{what: "added the file " + orSome(d.Name, "without a name")}
+	case "file.attached":
+		return told{what: "sent the file " + orSome(d.Name, "without a name") + " along"}
 	case "case.commented":
 		return told{what: "commented"}
 	case "case.decided":

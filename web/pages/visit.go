@@ -104,7 +104,7 @@ func (v *visit) find(read func() error) error {
 
 // reader is how this person reads foreign data.
 func (v *visit) reader() reader {
-	return reader{words: v.words, bankData: seesBankData(v.by), invoiceURL: v.invoiceURL}
+	return reader{words: v.words, bankData: seesBankData(v.by), invoiceURL: v.invoiceURL, fileOf: v.fileNamed, erp: v.erpLink}
 }
 
 // link is an address of a list, in the workspace of this request.

@@ -423,6 +423,8 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		return noticeTold{"Overdue", text, ui.ToneBad}
 	case "case.awake":
 		return noticeTold{"Case", "A case you snoozed is back in " + d.Queue.Title() + ", " + awakeWords(d.Ended, d.By) + ": invoice " + orSome(d.Number, d.InvoiceID) + "." + before(" Your note: ", d.Note), ui.ToneInfo}
+	case "comment.mentioned":
+		return noticeTold{"Comment", orSome(d.By, "Somebody") + " mentions you in a comment on the case of invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
 	case "case.returned":
 		if d.HeldUntil != "" {
 			return noticeTold{"Case", "A case you put on hold until " + dateText(d.HeldUntil) + " is back" + d.because() + " It concerns invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}

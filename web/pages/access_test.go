@@ -76,6 +76,7 @@ func posts(d *desk) []struct{ who, path string } {
 	return []struct{ who, path string }{
 		{"petra", "/workspace"}, {"petra", "/cases/" + caseID}, {"petra", "/cases/" + caseID + "/decision"}, {"petra", "/cases/" + caseID + "/claim"},
 		{"petra", "/cases/" + caseID + "/release"}, {"lars", "/cases/" + caseID + "/take-over"}, {"petra", "/cases/" + caseID + "/comments"},
+		{"petra", "/cases/" + caseID + "/snooze"}, {"petra", "/cases/" + caseID + "/unsnooze"}, {"petra", "/cases/" + caseID + "/reroute"}, {"lars", "/settings/hours"},
 		{"fiona", "/approvals/" + request}, {"fiona", "/approvals/" + request + "/vote"}, {"fiona", "/approvals/" + request + "/revoke"}, {"fiona", "/approvals/" + request + "/withdraw"},
 		{"fiona", "/settings/period"}, {"adam", "/settings/holidays"}, {"adam", "/settings/holidays/remove"}, {"adam", "/settings/bindings"},
 		{"adam", "/settings/rules"}, {"adam", "/settings/rules/" + rules[0].Rule.ID + "/retire"}, {"petra", "/logout"},
@@ -85,7 +86,8 @@ func posts(d *desk) []struct{ who, path string } {
 // fields fills in every form of posts.
 func fields() url.Values {
 	return one("exit", "reject_invoice", "reason", "x", "version", "1", "text", "x", "decision", "approve", "workspace_id", other, "period_closed_through", "2026-09-30",
-		"day", "2026-12-25", "tool", "pay", "currency", "EUR", "from", "0", "to", "1", "role", "finance_lead", "required", "1", "valid", "24h")
+		"day", "2026-12-25", "tool", "pay", "currency", "EUR", "from", "0", "to", "1", "role", "finance_lead", "required", "1", "valid", "24h",
+		"until", "2026-10-06T07:00:00Z", "opens_at", "08:00", "closes_at", "16:00")
 }
 
 // trail counts what was recorded in the company.

@@ -416,13 +416,13 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		}
 		return noticeTold{"Period", text + ". Close it again in the settings and in the ERP.", ui.ToneWarn}
 	case "case.overdue":
-		text := "A case in " + d.Queue.Title() + " is overdue: " + d.what() + "."
+		text := "A case in " + orSome(d.Queue.Title(), "your queue") + " is overdue: " + d.what() + "."
 		if d.ClaimedBy != "" {
 			text += " " + d.ClaimedBy + " holds it."
 		}
 		return noticeTold{"Overdue", text, ui.ToneBad}
 	case "case.awake":
-		return noticeTold{"Case", "A case you snoozed is back in " + d.Queue.Title() + ", " + awakeWords(d.Ended, d.By) + ": invoice " + orSome(d.Number, d.InvoiceID) + "." + before(" Your note: ", d.Note), ui.ToneInfo}
+		return noticeTold{"Case", "A case you snoozed is back in " + orSome(d.Queue.Title(), "its queue") + ", " + awakeWords(d.Ended, d.By) + ": invoice " + orSome(d.Number, d.InvoiceID) + "." + before(" Your note: ", d.Note), ui.ToneInfo}
 	case "comment.mentioned":
 		return noticeTold{"Comment", orSome(d.By, "Somebody") + " mentions you in a comment on the case of invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
 	case "case.returned":

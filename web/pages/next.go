@@ -75,7 +75,12 @@ func (v *visit) fromHere(address templ.SafeURL) templ.SafeURL {
 	if v.c.Method() != fiber.MethodGet {
 		return address
 	}
-	return withFrom(address, listPath(strings.Clone(v.c.OriginalURL())))
+	uri := v.c.Context().URI()
+	here := string(uri.PathOriginal())
+	if query := uri.QueryString(); len(query) > 0 {
+		here += "?" + string(query)
+	}
+	return withFrom(address, listPath(here))
 }
 
 // self is the address of a record's page with what it is shown by.

@@ -458,6 +458,9 @@ func (tx *Tx) put(d searchDoc) error {
 			return searchWritten(err)
 		}
 		seq := seqAt(d.At) | (tx.store.searched.Add(1)+attempt)&(1<<seqBits-1)
+		if crowded := attempt - 32; crowded > 0 {
+			seq += crowded << seqBits // its millisecond is full: the next will do
+		}
 		made, err := tx.Exec(`INSERT INTO search_docs (seq, workspace_id, kind, subject, page, at, status, queue, code, title, number, supplier, amount, amount_key, currency, text, norm)
 			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 			seq, ws, string(d.Kind), d.Subject, d.Page, d.At, d.Status, d.Queue, d.Code, d.Title, d.Number, d.Supplier, d.Amount, amountKeyOr(d.Amount), d.Currency, d.Text, want.Norm)

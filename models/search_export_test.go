@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 )
 
@@ -48,26 +47,18 @@ func (s *Store) SearchPlans(ctx context.Context, by Principal, q SearchQuery) (p
 		}
 		for _, expr := range exprs {
 			query, args := f.statement(expr, 0, SearchLimit+1)
-			var lines []string
-			rows, err := tx.DB.Raw(explain+query, args...).Rows()
-			if err != nil {
+			var lines []struct {
+				Lite     string `gorm:"column:detail"`
+				Postgres string `gorm:"column:QUERY PLAN"`
+			}
+			if err := tx.DB.Raw(explain+query, args...).Scan(&lines).Error; err != nil {
 				return err
 			}
-			for rows.Next() {
-				var line string
-				into := []any{&line}
-				if !s.postgres {
-					into = []any{new(any), new(any), new(any), &line}
-				}
-				if err := rows.Scan(into...); err != nil {
-					return err
-				}
-				lines = append(lines, line)
+			plan := ""
+			for _, line := range lines {
+				plan += line.Lite + line.Postgres + "\n"
 			}
-			if err := rows.Close(); err != nil {
-				return err
-			}
-			plans = append(plans, strings.Join(lines, "\n"))
+			plans = append(plans, plan)
 		}
 		return nil
 	})

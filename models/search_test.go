@@ -539,8 +539,8 @@ func FuzzReadSearch(f *testing.F) {
 func BenchmarkSearch(b *testing.B) {
 	for _, size := range []int{100, 100_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			store, _ := modelstest.SQLite(b)
-			fillSearch(b, store, size)
+			store, clock := modelstest.SQLite(b)
+			fillSearch(b, store, clock, size)
 			for _, typed := range []string{"INV-77", "nordwind", "nordwind status:open", "1234.50", "amount>5000"} {
 				q := models.ReadSearch(typed)
 				b.Run(typed, func(b *testing.B) {
@@ -556,7 +556,7 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 // fillSearch writes cases as agents hand them over, many at a time.
-func fillSearch(tb testing.TB, store *models.Store, size int) {
+func fillSearch(tb testing.TB, store *models.Store, clock *modelstest.Clock, size int) {
 	tb.Helper()
 	if err := store.InTx(tb.Context(), models.Operator("1000"), func(tx *models.Tx) error {
 		return tx.CreateWorkspace(models.Workspace{ID: "1000", Name: "Nordlicht", TimeZone: "Europe/Berlin", Currency: "EUR"})
@@ -564,6 +564,7 @@ func fillSearch(tb testing.TB, store *models.Store, size int) {
 		tb.Fatal(err)
 	}
 	for from := 0; from < size; from += 1000 {
+		clock.Advance(time.Minute)
 		err := store.InTx(tb.Context(), models.System("1000"), func(tx *models.Tx) error {
 			for i := from; i < min(from+1000, size); i++ {
 				supplier := []string{"Nordwind GmbH", "Südwind AG", "Ostwind KG", "Westwind OHG"}[i%4]
@@ -592,9 +593,9 @@ func fillSearch(tb testing.TB, store *models.Store, size int) {
 
 func TestSearchReadsItsIndexes(t *testing.T) {
 	t.Parallel()
-	modelstest.Each(t, func(t *testing.T, store *models.Store) {
+	modelstest.EachAt(t, func(t *testing.T, store *models.Store, clock *modelstest.Clock) {
 		t.Parallel()
-		fillSearch(t, store, 1500)
+		fillSearch(t, store, clock, 1500)
 		if store.Postgres() {
 			if err := store.InTx(t.Context(), models.Operator("1000"), func(tx *models.Tx) error { return tx.DB.Exec("ANALYZE search_docs").Error }); err != nil {
 				t.Fatal(err)

@@ -57,8 +57,8 @@ func (s *Service) settleMore(tx *models.Tx, job models.Job) error {
 
 // PeopleChanged is called in the transaction that takes a membership, a role or a place away, so that
 // what it means is written with it: approvals of a voter who is gone are revoked and a case for review
-// opens, delegations of who is gone end, and requests that too few people can decide open their case.
-// The first of these requests are settled at once and the others by jobs. Without ids everybody may
+// opens, delegations of who is gone end, requests that too few people can decide open their case, and those
+// that enough people can decide again go back to them. The first of these requests are settled at once and the others by jobs. Without ids everybody may
 // have changed.
 func (s *Service) PeopleChanged(tx *models.Tx, userIDs ...string) error {
 	if err := s.endDelegationsOf(tx, userIDs); err != nil {
@@ -67,7 +67,7 @@ func (s *Service) PeopleChanged(tx *models.Tx, userIDs ...string) error {
 	if err := s.revokeOf(tx, userIDs); err != nil {
 		return err
 	}
-	return s.settlePending(tx, "")
+	return s.settleMoved(tx)
 }
 
 // revokeOf revokes the granted approvals whose voters, or those they stood in for, are no longer who
@@ -125,10 +125,10 @@ func (s *Service) settlePending(tx *models.Tx, after string) error {
 	return nil
 }
 
-// settleInvoice settles the pending requests of an invoice, of which somebody just corrected a call.
-func (s *Service) settleInvoice(tx *models.Tx, invoiceID string) error {
+// settleInvoices settles the pending requests of invoices of which somebody just corrected a call.
+func (s *Service) settleInvoices(tx *models.Tx, invoiceIDs ...string) error {
 	var rows []models.ApprovalRequest
-	err := tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND invoice_id = ? AND status = ?", tx.By.WorkspaceID, invoiceID, models.RequestPending).
+	err := tx.DB.Omit(heavyColumns...).Where("workspace_id = ? AND invoice_id IN ? AND status = ?", tx.By.WorkspaceID, invoiceIDs, models.RequestPending).
 		Order("id").Find(&rows).Error
 	if err != nil {
 		return fmt.Errorf("approvals: read requests of an invoice: %w", err)
@@ -201,6 +201,9 @@ func (s *Service) revokeGone(tx *models.Tx, r *models.ApprovalRequest, a models.
 // exits of APPROVER_NOT_FOUND that route do not fit a request that ended unrouted: send_back is the one
 // by which nobody decides it, and the agent, going on with get_approval, reads why.
 func (s *Service) concluded(tx *models.Tx, r models.ApprovalRequest, note string) error {
+	if err := tx.Settled(r.ID, NoticeWaiting, NoticeExpiring); err != nil {
+		return fmt.Errorf("approvals: settle notices: %w", err)
+	}
 	if r.QuestionCaseID != nil {
 		if err := s.cases.CloseQuestion(tx, *r.QuestionCaseID, note); err != nil {
 			return fmt.Errorf("approvals: close question: %w", err)
@@ -257,7 +260,7 @@ func (s *Service) unroute(tx *models.Tx, r *models.ApprovalRequest, facts Facts,
 	if err != nil {
 		return err
 	}
-	names, err := namesOf(tx, facts.Routing.userIDs()...)
+	names, err := namesOf(tx, append(facts.Routing.userIDs(), facts.NamedID)...)
 	if err != nil {
 		return err
 	}
@@ -269,6 +272,9 @@ func (s *Service) unroute(tx *models.Tx, r *models.ApprovalRequest, facts Facts,
 	err = change(tx, r, map[string]any{"status": models.RequestUnrouted, "unrouted_case_id": opened, "version": r.Version + 1, "reason": r.Reason})
 	if err != nil {
 		return err
+	}
+	if err := tx.Settled(r.ID, NoticeWaiting, NoticeExpiring); err != nil {
+		return fmt.Errorf("approvals: settle notices: %w", err)
 	}
 	ref := r.Ref()
 	ref.CaseID = opened

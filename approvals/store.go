@@ -198,7 +198,7 @@ func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Fa
 	if err := tx.DB.Where("request_id IN ? AND workspace_id = ?", ids, tx.By.WorkspaceID).Order("at, id").Find(&votes).Error; err != nil {
 		return nil, fmt.Errorf("approvals: read votes: %w", err)
 	}
-	correctors, err := correctorsOf(tx, invoices)
+	corrections, err := correctionsOf(tx, invoices)
 	if err != nil {
 		return nil, err
 	}
@@ -217,10 +217,10 @@ func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Fa
 		if r.NamedByID != nil {
 			f.NamedByID = *r.NamedByID
 		}
-		for _, c := range correctors {
+		for _, c := range corrections {
 			// Whoever sends this very call back did so with their vote on it, which ends it.
-			if c.invoiceID == r.InvoiceID && c.requestID != r.ID {
-				f.Correctors[c.userID] = true
+			if slices.Contains(models.CorrectionKeys(r.InvoiceID), c.InvoiceID) && c.Source != r.ID {
+				f.Correctors[c.UserID] = true
 			}
 		}
 		if f.Substitutes, err = stand.on(r, f); err != nil {
@@ -242,30 +242,12 @@ func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Fa
 	return facts, nil
 }
 
-type corrector struct{ invoiceID, requestID, userID string }
-
-// correctorsOf lists who resolved a case of an invoice with retry_with, or sent a call of it back with
-// a correction.
-func correctorsOf(tx *models.Tx, invoices []string) ([]corrector, error) {
-	var decisions []models.Decision
-	err := tx.DB.Select("invoice_id", "decided_by_id").Where("workspace_id = ? AND invoice_id IN ? AND instruction_kind = ? AND decided_by_id IS NOT NULL",
-		tx.By.WorkspaceID, invoices, models.InstructRetryWith).Find(&decisions).Error
-	if err != nil {
-		return nil, fmt.Errorf("approvals: read case decisions: %w", err)
-	}
-	var list []corrector
-	for _, d := range decisions {
-		list = append(list, corrector{invoiceID: d.InvoiceID, userID: *d.DecidedByID})
-	}
-	var sentBack []struct{ InvoiceID, RequestID, UserID string }
-	err = tx.DB.Table("votes v").Select("r.invoice_id, v.request_id, v.user_id").Joins("JOIN approval_requests r ON r.id = v.request_id").
-		Where("r.workspace_id = ? AND r.invoice_id IN ? AND r.status = ? AND r.instruction IS NOT NULL AND v.decision = ?",
-			tx.By.WorkspaceID, invoices, models.RequestRejected, models.VoteReject).Scan(&sentBack).Error
-	if err != nil {
+// correctionsOf lists who corrected one of the invoices, by a case decision with retry_with or by sending a
+// call of it back.
+func correctionsOf(tx *models.Tx, invoices []string) ([]models.Correction, error) {
+	var list []models.Correction
+	if err := tx.DB.Where("workspace_id = ? AND invoice_id IN ?", tx.By.WorkspaceID, models.CorrectionKeys(invoices...)).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("approvals: read corrections: %w", err)
-	}
-	for _, s := range sentBack {
-		list = append(list, corrector{invoiceID: s.InvoiceID, requestID: s.RequestID, userID: s.UserID})
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -308,5 +309,15 @@ func (s *Service) Supersede(tx *models.Tx, c models.Case, decidedBy models.Princ
 		}
 	}
 	// Whoever corrected a call of this invoice cannot approve the others that wait for it.
-	return s.settleInvoice(tx, c.InvoiceID)
+	return s.settleInvoices(tx, c.InvoiceID, namedBy(c.Instruction))
+}
+
+// namedBy is the invoice that an instruction tells the agent to use instead, empty when none.
+func namedBy(instruction *string) string {
+	var in models.Instruction
+	if instruction == nil || json.Unmarshal([]byte(*instruction), &in) != nil {
+		return ""
+	}
+	id, _ := in.Input["invoice_id"].(string)
+	return id
 }

@@ -216,6 +216,7 @@ func limitOn(tx *models.Tx, r models.ApprovalRequest, facts Facts, with seat) (s
 // reject ends a request by one no; with a correction the agent is told what to change.
 func (s *Service) reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput, vote models.Vote) error {
 	columns := map[string]any{"status": models.RequestRejected, "live": false, "reason": vote.Reason, "decided_at": tx.Now, "version": r.Version + 1}
+	other := "" // the invoice that the correction names instead
 	if in.Correction != nil {
 		input, issues, err := correction(tx, *r, in.Correction)
 		if err != nil {
@@ -229,6 +230,12 @@ func (s *Service) reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput,
 			return fmt.Errorf("approvals: instruction: %w", err)
 		}
 		columns["instruction"] = string(text)
+		if other, err = correctedInvoice(tx, *r, input); err != nil {
+			return err
+		}
+		if err := tx.Correct(r.ID, r.InvoiceID, other); err != nil {
+			return err
+		}
 	}
 	if err := change(tx, r, columns); err != nil {
 		return err
@@ -246,7 +253,23 @@ func (s *Service) reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput,
 		return nil
 	}
 	// Whoever sends a call back cannot approve the others of this invoice.
-	return s.settleInvoice(tx, r.InvoiceID)
+	return s.settleInvoices(tx, r.InvoiceID, other)
+}
+
+// correctedInvoice is the invoice that a correction puts in the place of the request's, empty when it
+// leaves that as it is.
+func correctedInvoice(tx *models.Tx, r models.ApprovalRequest, input map[string]any) (string, error) {
+	bindings, err := tx.Bindings()
+	if err != nil {
+		return "", fmt.Errorf("approvals: read bindings: %w", err)
+	}
+	id := ""
+	for _, name := range []string{strings.TrimPrefix(bindings[r.Tool].InvoiceID, "/"), "invoice_id"} {
+		if value, changed := input[name]; changed && id == "" {
+			id = fmt.Sprint(value)
+		}
+	}
+	return id, nil
 }
 
 // countYes settles a request after a yes, and tells those whose turn has come with it.

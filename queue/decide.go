@@ -150,6 +150,11 @@ func (s *Service) carryOut(tx *models.Tx, c models.Case, exit Exit, values map[s
 	if err := s.plan(tx, c, next, ws); err != nil {
 		return err
 	}
+	if exit.Instruction == models.InstructRetryWith {
+		if err := tx.Correct(c.ID, c.InvoiceID, values["invoice_id"]); err != nil {
+			return err
+		}
+	}
 	if s.approvals != nil && (exit.Instruction == models.InstructRetryWith || exit.Instruction == models.InstructStop) {
 		// What the decision corrects or stops goes before what is asked for together with it.
 		if err := s.approvals.Supersede(tx, next, tx.By, exit.Code); err != nil {

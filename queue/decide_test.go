@@ -559,3 +559,31 @@ func (h *hook) FileProposed(_ *models.Tx, _ models.Case, p models.ProposedReques
 	h.proposed = append(h.proposed, p)
 	return "areq_proposed", h.err
 }
+
+// Whoever tells the agent to use another invoice corrected that one too, in whatever spelling: nobody
+// approves what follows from their own correction.
+func TestACorrectionThatNamesAnotherInvoiceCountsForBoth(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c *cast) {
+		id := c.file(c.stop("ci-1", models.InvoiceNotFound, `{"invoice_id":"ci-1"}`)).CaseID
+		c.decide(c.clara, id, "correct_id", map[string]string{"invoice_id": "ci-02"}, "The scan reads 02.")
+		var found []models.Correction
+		err := c.store.View(t.Context(), c.clara, func(tx *models.Tx) error {
+			return tx.DB.Where("workspace_id = ? AND source = ?", c.clara.WorkspaceID, id).Order("invoice_id").Find(&found).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var invoices []string
+		for _, f := range found {
+			if f.UserID != c.clara.UserID {
+				t.Errorf("corrected by %s", f.UserID)
+			}
+			invoices = append(invoices, f.InvoiceID)
+		}
+		slices.Sort(invoices)
+		if got := strings.Join(invoices, " "); got != "CI1 CI2 ci-02 ci-1" {
+			t.Errorf("corrected are %q", got)
+		}
+	})
+}

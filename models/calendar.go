@@ -153,7 +153,7 @@ func (c Calendar) BusinessTime(from, to Time) time.Duration {
 	return total
 }
 
-// AddBusinessDays is the same time of the day, n business days later.
+// AddBusinessDays is the same time of the day, n business days later, or earlier when n is below zero.
 func (c Calendar) AddBusinessDays(t Time, n int) Time {
 	local := t.In(c.zone)
 	day := c.businessDay(DateOf(t, c.zone), n)
@@ -165,13 +165,17 @@ func (c Calendar) AddBusinessDays(t Time, n int) Time {
 	return At(time.Date(y, m, d, h, min, s, local.Nanosecond(), c.zone))
 }
 
-// businessDay is the nth business day after a date.
+// businessDay is the nth business day after a date, or before it when n is below zero.
 func (c Calendar) businessDay(d Date, n int) Date {
+	step := 1
+	if n < 0 {
+		step, n = -1, -n
+	}
 	for range mostDays {
-		if n <= 0 {
+		if n == 0 {
 			break
 		}
-		if d = d.AddDays(1); c.IsBusinessDay(d) {
+		if d = d.AddDays(step); c.IsBusinessDay(d) {
 			n--
 		}
 	}

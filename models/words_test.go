@@ -170,6 +170,9 @@ func TestCalendar(t *testing.T) {
 		{"a case of Saturday starts on Monday", c.AddBusinessHours(at("2026-10-03 10:00"), 2*time.Hour), at("2026-10-05 11:00")},
 		{"a holiday does not count", c.AddBusinessHours(at("2026-12-24 16:00"), 2*time.Hour), at("2026-12-28 10:00")},
 		{"the clock change at the weekend moves no working hour", c.AddBusinessHours(at("2026-10-23 16:00"), 2*time.Hour), at("2026-10-26 10:00")},
+		{"one business day before Monday is Friday", c.AddBusinessDays(at("2026-10-12 10:00"), -1), at("2026-10-09 10:00")},
+		{"three business days before", c.AddBusinessDays(at("2026-10-14 15:00"), -3), at("2026-10-09 15:00")},
+		{"no business day is the moment itself", c.AddBusinessDays(at("2026-10-14 15:00"), 0), at("2026-10-14 15:00")},
 		{"five business days pass the weekend", c.AddBusinessDays(at("2026-10-07 15:00"), 5), at("2026-10-14 15:00")},
 		{"the next re-check is at six of the next business day", c.NextRecheck(at("2026-10-09 18:00")), at("2026-10-12 06:00")},
 	} {

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -159,34 +158,3 @@ func queueLoad(n queue.QueueCount) string {
 
 // stateSnoozed is the list of what is snoozed, beside the states of a case.
 const stateSnoozed = "snoozed"
-
-// queueTabs are the lists of a queue.
-func (v *visit) queueTabs(n queue.QueueCount, state models.CaseStatus, due string, snoozed bool) []ui.Tab {
-	at := queueURL(n.Queue)
-	plain := due == "" && !snoozed
-	return []ui.Tab{
-		{Label: "Open", Count: strconv.FormatInt(n.Open, 10), URL: v.link(at), Current: plain && state == models.CaseOpen, TestID: "filter-open"},
-		{Label: "Overdue", Count: overdueText(n.Overdue), URL: v.link(at, "due", queue.DueOverdue), Current: due == queue.DueOverdue, TestID: "filter-overdue"},
-		{Label: "Due soon", Count: overdueText(n.DueSoon), URL: v.link(at, "due", queue.DueSoon), Current: due == queue.DueSoon, TestID: "filter-soon"},
-		{Label: "Due today", URL: v.link(at, "due", queue.DueToday), Current: due == queue.DueToday, TestID: "filter-today"},
-		{Label: "Snoozed", Count: overdueText(n.Snoozed), URL: v.link(at, "state", stateSnoozed), Current: snoozed, TestID: "filter-snoozed"},
-		{Label: "Held", Count: strconv.FormatInt(n.Held, 10), URL: v.link(at, "state", "held"), Current: plain && state == models.CaseHeld, TestID: "filter-held"},
-		{Label: "Resolved", URL: v.link(at, "state", "resolved"), Current: plain && state == models.CaseResolved, TestID: "filter-resolved"},
-	}
-}
-
-// nothingDue says that a list of what is due, or of what is snoozed, is empty.
-func (v *visit) nothingDue(q models.Queue, due string) ui.Empty {
-	e := ui.Empty{LinkText: "See what is open", URL: v.link(queueURL(q)), TestID: "empty"}
-	switch due {
-	case queue.DueOverdue:
-		e.Heading, e.Text = "Nothing is overdue here", "Every open case still has time."
-	case queue.DueSoon:
-		e.Heading, e.Text = "Nothing is due soon here", "When a case comes close to the time it is due, it appears here by itself."
-	case queue.DueToday:
-		e.Heading, e.Text = "Nothing is due today here", "Days are those of "+v.zone.String()+"."
-	default:
-		e.Heading, e.Text = "Nothing is snoozed here", "A snoozed case is out of the list until the time somebody chose, and comes back by itself."
-	}
-	return e
-}

@@ -62,6 +62,9 @@ var flashes = map[string]ui.Flash{
 	"unsnoozed":        {Tone: ui.ToneGood, Text: "The case is back in the list."},
 	"rerouted":         {Tone: ui.ToneGood, Text: "The case has moved to another queue, where its time begins now."},
 	"hours_saved":      {Tone: ui.ToneGood, Text: "The hours are saved. They count for cases that arrive from now on."},
+	"view_kept":        {Tone: ui.ToneGood, Text: "The list is kept. It stands beside the queues, with how much is in it."},
+	"view_renamed":     {Tone: ui.ToneGood, Text: "The view has its new name."},
+	"view_deleted":     {Tone: ui.ToneGood, Text: "The view is deleted. The cases in it are as they were."},
 	"signed_out":       {Tone: ui.ToneInfo, Text: "You are signed out."},
 }
 

@@ -210,6 +210,9 @@ func (v *visit) figures() (*figuresBeside, error) {
 	if beside.unread, err = v.p.store.UnreadNotices(v.ctx, v.by, mostUnread); err != nil {
 		return nil, err
 	}
+	if beside.views, beside.allViews, err = v.keptViews(viewsBeside); err != nil {
+		return nil, err
+	}
 	v.counted = &beside
 	return v.counted, nil
 }

@@ -51,6 +51,8 @@ func (v *visit) topics(name string) ([]string, error) {
 		if models.Queue(id).Valid() {
 			return []string{models.TopicQueues(ws), models.TopicPresences(ws)}, nil
 		}
+	case "cases":
+		return []string{models.TopicQueues(ws), models.TopicPresences(ws)}, nil
 	case "approvals":
 		return []string{models.TopicApprovals(ws)}, nil
 	case "confirmations":

@@ -120,12 +120,17 @@ func (o origin) queue() models.Queue {
 	return q
 }
 
+// ofCases says whether it is a list of cases, of one queue or of all.
+func (o origin) ofCases() bool { return o.queue() != "" || o.path == allCasesPath }
+
 // name is what people call the list.
 func (o origin) name() string {
 	if q := o.queue(); q != "" {
 		return q.Title()
 	}
 	switch o.path {
+	case allCasesPath:
+		return allCases
 	case "/approvals":
 		return "Approvals"
 	case "/confirmations":
@@ -138,18 +143,9 @@ func (o origin) name() string {
 	return "Your desk"
 }
 
-// caseFilter is what the list of a queue shows.
-func (o origin) caseFilter() queue.Filter {
-	f := queue.Filter{Queue: o.queue(), Status: models.CaseStatus(orSome(o.query.Get("state"), string(models.CaseOpen))), Code: models.Code(o.query.Get("code")),
-		ClaimedBy: o.query.Get("claimed_by"), Supplier: o.query.Get("supplier"), InvoiceID: o.query.Get("invoice_id"), InvoiceNumber: o.query.Get("number"),
-		PoID: o.query.Get("po_id"), RunID: o.query.Get("run_id"), Sort: o.query.Get("sort")}
-	if !f.Status.Valid() {
-		f.Status = models.CaseOpen
-	}
-	if f.Sort == "" && f.Status == models.CaseResolved {
-		f.Sort = queue.SortNewest
-	}
-	return f
+// caseFilter is what a list of cases shows. Amounts without a currency are those of the workspace's.
+func (o origin) caseFilter(currency string) queue.Filter {
+	return listOf(o.queue(), o.query.Get, currency).filter
 }
 
 func (o origin) waitingFilter() approvals.WaitingFilter {
@@ -198,10 +194,10 @@ func recordURL(id string) templ.SafeURL {
 func (v *visit) beside(id string, o origin) (before, after string, err error) {
 	switch {
 	case strings.HasPrefix(id, models.PrefixCase+"_"):
-		if o.queue() == "" {
+		if !o.ofCases() {
 			return "", "", nil
 		}
-		n, err := v.p.queue.Around(v.ctx, v.by, o.caseFilter(), id)
+		n, err := v.p.queue.Around(v.ctx, v.by, o.caseFilter(v.ws.Currency), id)
 		if named(err) {
 			return "", "", nil
 		}
@@ -317,9 +313,12 @@ func (v *visit) enterList(o origin) error {
 
 func (v *visit) nextOf(o origin, after string) (string, error) {
 	switch {
-	case o.queue() != "":
-		f := o.caseFilter()
+	case o.ofCases():
+		f := o.caseFilter(v.ws.Currency)
 		f.Status = models.CaseOpen
+		if f.Snoozed == "" && f.Due == "" {
+			f.Snoozed = queue.SnoozedNot
+		}
 		id, err := v.p.queue.NextFree(v.ctx, v.by, f, after)
 		if models.IsCode(err, models.BadRequest) || models.IsCode(err, models.ValidationError) {
 			id, err = v.p.queue.NextFree(v.ctx, v.by, queue.Filter{Queue: o.queue(), Status: models.CaseOpen}, after)

@@ -39,6 +39,7 @@ type Pages struct {
 	approvals *approvals.Service
 	confirm   *confirm.Service
 	auth      *auth.Auth
+	publicURL string
 	secure    bool
 	log       *slog.Logger
 	app       context.Context
@@ -46,7 +47,7 @@ type Pages struct {
 
 // New makes the pages.
 func New(cfg Config) *Pages {
-	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context,
+	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context, publicURL: cfg.PublicURL,
 		secure: strings.HasPrefix(strings.ToLower(cfg.PublicURL), "https://")}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -77,7 +78,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/live", (*visit).live)
 
 	get("/", (*visit).home)
-	get("/queues/:queue", (*visit).showQueue)
+	mountLists(get, post)
 
 	get("/cases/:id", (*visit).showCase)
 	post("/cases/:id", (*visit).decideCase)
@@ -118,7 +119,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/settings/security", (*visit).showSecurity)
 	post("/settings/security", (*visit).setBlock)
 
-	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch} {
+	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch, mountHours} {
 		more(get, post)
 	}
 }

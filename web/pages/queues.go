@@ -1,8 +1,13 @@
 package pages
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
@@ -10,8 +15,206 @@ import (
 	"github.com/apdesk/apdesk/views/ui"
 )
 
-// queueFilters are the fields that narrow a queue's list, as they stand in its address.
-var queueFilters = []string{"state", "due", "code", "claimed_by", "supplier", "invoice_id", "number", "po_id", "run_id", "sort"}
+const (
+	allCasesPath = "/cases"
+	allCases     = "All cases"
+)
+
+// mountLists puts the lists of cases, what can be done with several of them, and kept views on the
+// router. It comes before the page of one case, whose address would take "bulk" for an id.
+func mountLists(get, post route) {
+	get("/queues/:queue.csv", (*visit).queueSheet)
+	get("/queues/:queue", (*visit).showQueue)
+	get(allCasesPath+".csv", (*visit).allSheet)
+	get(allCasesPath, (*visit).showCases)
+	get(bulkPath, (*visit).toCases)
+	post(bulkPath, (*visit).previewBulkCases)
+	post(bulkPath+"/do", (*visit).bulkCases)
+	get(viewsPath, (*visit).showViews)
+	post(viewsPath, (*visit).saveView)
+	post(viewsPath+"/:id/rename", (*visit).renameView)
+	post(viewsPath+"/:id/delete", (*visit).deleteView)
+}
+
+// The fields that narrow a list of cases, as they stand in its address; sort orders it.
+var queueFilters = []string{"state", "due", "age", "code", "claimed_by", "supplier", "number", "invoice_id", "po_id", "run_id", "agent", "amount_from", "amount_to", "currency", "sort"}
+
+// caseList is a list of cases as an address describes it.
+type caseList struct {
+	queue  models.Queue // "" for all of them
+	asked  map[string]string
+	filter queue.Filter
+	issues map[string]string // what could not be read, by field; it does not narrow
+}
+
+// listOf reads the list of an address. What it does not know is an issue and narrows nothing. Amounts
+// without a currency are meant in the workspace's own.
+func listOf(q models.Queue, ask func(name string) string, currency string) caseList {
+	l := caseList{queue: q, asked: map[string]string{}, filter: queue.Filter{Queue: q}, issues: map[string]string{}}
+	for _, name := range queueFilters {
+		if value := strings.TrimSpace(strings.ToValidUTF8(ask(name), "\uFFFD")); value != "" {
+			l.asked[name] = strings.Clone(value)
+		}
+	}
+	l.asked["currency"] = strings.ToUpper(l.asked["currency"])
+	known := func(name string, values ...string) string {
+		value := l.asked[name]
+		if value != "" && !slices.Contains(values, value) {
+			l.issues[name] = "there is no " + ui.Foreign(clip(value)).Plain() + " to choose"
+			return ""
+		}
+		return value
+	}
+	text := func(name string) string {
+		if len(l.asked[name]) > maxFilter {
+			l.issues[name] = fmt.Sprintf("must have at most %d characters", maxFilter)
+			return ""
+		}
+		return l.asked[name]
+	}
+	f := &l.filter
+	state := known("state", caseStates...)
+	f.Status = models.CaseStatus(orSome(state, string(models.CaseOpen)))
+	f.Due = known("due", queue.DueSoon, queue.DueOverdue, queue.DueToday)
+	switch {
+	case state == stateSnoozed:
+		f.Status, f.Snoozed = models.CaseOpen, queue.SnoozedOnly
+	case f.Status != models.CaseOpen && f.Due != "":
+		l.issues["due"] = "only an open case is due"
+		f.Due = ""
+	case f.Status == models.CaseOpen && f.Due == "":
+		f.Snoozed = queue.SnoozedNot // what is due is due, snoozed or not
+	}
+	f.Age = known("age", queue.Ages()...)
+	codes := []string{string(queue.NoCode)}
+	for _, o := range models.Outcomes() {
+		codes = append(codes, string(o.Code))
+	}
+	f.Code = models.Code(known("code", codes...))
+	f.ClaimedBy = l.asked["claimed_by"]
+	if !strings.HasPrefix(f.ClaimedBy, models.PrefixUser+"_") {
+		f.ClaimedBy = known("claimed_by", queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody)
+	}
+	f.Supplier, f.InvoiceNumber, f.InvoiceID, f.PoID, f.RunID, f.Agent = text("supplier"), text("number"), text("invoice_id"), text("po_id"), text("run_id"), text("agent")
+	if f.InvoiceNumber != "" && models.NormaliseNumber(f.InvoiceNumber) == "" {
+		l.issues["number"] = "must have a letter or a digit"
+		f.InvoiceNumber = ""
+	}
+	l.readAmounts(currency)
+	f.Sort = known("sort", queue.Sorts()...)
+	if f.Sort == "" {
+		f.Sort = queue.SortDue
+		if f.Status == models.CaseResolved {
+			f.Sort = queue.SortNewest
+		}
+	}
+	return l
+}
+
+// readAmounts reads the range of amounts.
+func (l *caseList) readAmounts(currency string) {
+	f := &l.filter
+	if code := l.asked["currency"]; code != "" {
+		if !models.ValidCurrency(code) {
+			l.issues["currency"] = models.ErrCurrencyUnknown.Error()
+			return // an amount of an unknown currency is none
+		}
+		f.Currency, currency = code, code
+	}
+	var ends []models.Money
+	for _, end := range []struct {
+		name string
+		into *string
+	}{{"amount_from", &f.AmountFrom}, {"amount_to", &f.AmountTo}} {
+		if l.asked[end.name] == "" {
+			continue
+		}
+		m, err := models.ParseMoney(l.asked[end.name], currency)
+		if err != nil {
+			l.issues[end.name] = err.Error()
+			continue
+		}
+		*end.into, f.Currency = l.asked[end.name], currency
+		ends = append(ends, m)
+	}
+	if len(ends) == 2 && ends[0].SortKey() > ends[1].SortKey() {
+		l.issues["amount_to"] = "must not be less than the amount it begins with"
+		f.AmountTo = ""
+	}
+}
+
+const maxFilter = 200
+
+var caseStates = []string{string(models.CaseOpen), stateSnoozed, string(models.CaseHeld), string(models.CaseResolved)}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+// path is the address of the list without what narrows it.
+func (l caseList) path() string {
+	if l.queue == "" {
+		return allCasesPath
+	}
+	return queueURL(l.queue)
+}
+
+func (l caseList) title() string {
+	if l.queue == "" {
+		return allCases
+	}
+	return l.queue.Title()
+}
+
+// query is what narrows and sorts the list, in pairs, without what was not understood and without the
+// names given; pairs of with replace it.
+func (l caseList) query(without []string, with ...string) (query []string) {
+	for _, name := range queueFilters {
+		if i := slices.Index(with, name); i >= 0 && i%2 == 0 {
+			query = append(query, name, with[i+1])
+			continue
+		}
+		value := l.asked[name]
+		if value == "" || l.issues[name] != "" || slices.Contains(without, name) || name == "state" && value == string(models.CaseOpen) {
+			continue
+		}
+		query = append(query, name, value)
+	}
+	return query
+}
+
+// address is the list's own address as text, for forms and kept views.
+func (l caseList) address() (path, query string) {
+	values := url.Values{}
+	pairs := l.query(nil)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	return l.path(), values.Encode()
+}
+
+// readList reads the list that an address within the desk names.
+func readList(path, query, currency string) (caseList, bool) {
+	q := models.Queue(strings.TrimPrefix(path, "/queues/"))
+	if path == allCasesPath {
+		q = ""
+	} else if !q.Valid() || path != queueURL(q) {
+		return caseList{}, false
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return caseList{}, false
+	}
+	return listOf(q, values.Get, currency), true
+}
+
+// here is the list of the address that was asked for.
+func (v *visit) listHere(q models.Queue) caseList {
+	return listOf(q, func(name string) string { return v.c.Query(name) }, v.ws.Currency)
+}
 
 // showQueue is GET /queues/{queue}.
 func (v *visit) showQueue() error {
@@ -19,25 +222,23 @@ func (v *visit) showQueue() error {
 	if !q.Valid() {
 		return models.Missing("queue", string(q))
 	}
-	query := v.narrowed()
-	state := models.CaseStatus(orSome(v.c.Query("state"), string(models.CaseOpen)))
-	snoozed := v.c.Query("state") == stateSnoozed
-	if !state.Valid() {
-		state = models.CaseOpen
-	}
-	f := queue.Filter{Queue: q, Status: state, Code: models.Code(v.c.Query("code")), ClaimedBy: v.c.Query("claimed_by"), Supplier: v.c.Query("supplier"),
-		InvoiceID: v.c.Query("invoice_id"), InvoiceNumber: v.c.Query("number"), PoID: v.c.Query("po_id"), RunID: v.c.Query("run_id"),
-		Due: v.c.Query("due"), Sort: v.c.Query("sort"), Cursor: v.c.Query("cursor")}
-	switch {
-	case snoozed:
-		f.Snoozed = queue.SnoozedOnly
-	case f.Due == "" && state == models.CaseOpen:
-		f.Snoozed = queue.SnoozedNot // what is due is due, snoozed or not
-	}
-	if f.Sort == "" && state == models.CaseResolved {
-		f.Sort = queue.SortNewest
-	}
+	return v.showList(v.listHere(q), refusal{}, http.StatusOK)
+}
+
+// showCases is GET /cases: the cases of every queue.
+func (v *visit) showCases() error {
+	return v.showList(v.listHere(""), refusal{}, http.StatusOK)
+}
+
+func (v *visit) showList(l caseList, refused refusal, status int) error {
+	f := l.filter
+	f.Cursor = strings.Clone(v.c.Query("cursor"))
 	list, err := v.p.queue.List(v.ctx, v.by, f)
+	if models.IsCode(err, models.BadRequest) && f.Cursor != "" {
+		l.issues["cursor"] = "belongs to another list, so this one begins at its beginning"
+		f.Cursor = ""
+		list, err = v.p.queue.List(v.ctx, v.by, f)
+	}
 	if err != nil {
 		return err
 	}
@@ -45,36 +246,60 @@ func (v *visit) showQueue() error {
 	if err != nil {
 		return err
 	}
-	n := queue.QueueCount{Queue: q}
-	for _, c := range beside.queues {
-		if c.Queue == q {
-			n = c
-		}
+	n := countsIn(l.queue, beside.queues)
+	query := l.query(nil)
+	self := v.link(l.path(), append(slices.Clone(query), "cursor", f.Cursor, "select", v.c.Query("select"))...)
+	topic := "queue:" + string(l.queue)
+	if l.queue == "" {
+		topic = "cases"
 	}
-	self := v.link(queueURL(q), append(query, "cursor", f.Cursor)...)
-	page, err := v.page(counted(q.Title(), n.Open), self, "queue:"+string(q))
+	page, err := v.page(counted(l.title(), n.Open), self, topic)
 	if err != nil {
 		return err
 	}
-	out := views.QueuePage{Page: page, Heading: q.Title(), Code: string(q), Lead: queueLead(n), Rows: v.caseRows(list.Items, false),
-		States: v.queueTabs(n, state, f.Due, snoozed),
-		Pager:  v.pager(queueURL(q), len(list.Items), f.Cursor, list.NextCursor, query...)}
-	out.Empty = v.emptyQueue(q, state)
-	if f.Due != "" || snoozed {
-		out.Empty = v.nothingDue(q, f.Due)
+	out := views.QueuePage{Page: page, Heading: l.title(), Code: string(l.queue), Lead: listLead(l.queue, n), States: v.listTabs(l, n), Filter: v.listFilter(l), Heads: v.sortHeads(l),
+		Pager: v.pager(l.path(), len(list.Items), f.Cursor, list.NextCursor, query...)}
+	if out.Rows, err = v.listRows(list.Items, l.queue == ""); err != nil {
+		return err
 	}
-	return render(v.c, http.StatusOK, views.Queue(out))
-}
-
-// narrowed are the filters in the address, in pairs.
-func (v *visit) narrowed() []string {
-	var query []string
-	for _, name := range queueFilters {
-		if value := v.c.Query(name); value != "" {
-			query = append(query, name, strings.Clone(value))
+	out.Errors = ui.ErrorsOf(out.Filter.Fields...)
+	if text := l.issues["cursor"]; text != "" {
+		out.Errors = append(out.Errors, ui.FieldError{Text: "The page " + text + "."})
+		status = http.StatusBadRequest
+	}
+	if len(out.Errors) > 0 && status == http.StatusOK {
+		status = http.StatusUnprocessableEntity
+	}
+	out.Empty = v.emptyList(l)
+	v.tickable(&out, l, append(slices.Clone(query), "cursor", f.Cursor))
+	v.keepable(&out, l, beside.views, refused)
+	if len(l.issues) == 0 {
+		out.Sheet = v.link(l.path()+".csv", query...)
+		if list.NextCursor != "" {
+			out.Rest = fmt.Sprintf("up to %s rows", ui.Figures(fmt.Sprint(queue.MostRows)))
 		}
 	}
-	return query
+	return render(v.c, status, views.Queue(out))
+}
+
+// countsIn are the counts of a queue, or of all of them together.
+func countsIn(q models.Queue, all []queue.QueueCount) queue.QueueCount {
+	sum := queue.QueueCount{Queue: q}
+	for _, c := range all {
+		if c.Queue == q {
+			return c
+		}
+		sum.Open, sum.Held, sum.Resolved = sum.Open+c.Open, sum.Held+c.Held, sum.Resolved+c.Resolved
+		sum.Overdue, sum.DueSoon, sum.Snoozed = sum.Overdue+c.Overdue, sum.DueSoon+c.DueSoon, sum.Snoozed+c.Snoozed
+	}
+	return sum
+}
+
+func listLead(q models.Queue, n queue.QueueCount) string {
+	if q == "" {
+		return "Every queue together. " + queueLoad(n)
+	}
+	return queueLead(n)
 }
 
 func queueLead(n queue.QueueCount) string {
@@ -82,17 +307,256 @@ func queueLead(n queue.QueueCount) string {
 	for _, r := range n.Queue.Roles() {
 		roles = append(roles, lower(r.Title()))
 	}
-	lead := "Worked by " + list(roles) + ". "
-	return lead + queueLoad(n)
+	return "Worked by " + list(roles) + ". " + queueLoad(n)
 }
 
-func (v *visit) emptyQueue(q models.Queue, state models.CaseStatus) ui.Empty {
-	switch state {
-	case models.CaseHeld:
-		return ui.Empty{Heading: "Nothing is held here", Text: "Cases that wait for a date come back by themselves.", LinkText: "See what is open", URL: v.link(queueURL(q)), TestID: "empty"}
-	case models.CaseResolved:
-		return ui.Empty{Heading: "Nothing was resolved here yet", LinkText: "See what is open", URL: v.link(queueURL(q)), TestID: "empty"}
+// listTabs are the states of the list. What narrows it stays; the counts are of all there is, so they
+// are left out while it is narrowed.
+func (v *visit) listTabs(l caseList, n queue.QueueCount) []ui.Tab {
+	rest := []string{"state", "due", "sort"}
+	narrowed := slices.ContainsFunc(queueFilters, func(name string) bool {
+		return !slices.Contains(rest, name) && l.asked[name] != "" && l.issues[name] == ""
+	})
+	f := l.filter
+	plain := f.Due == "" && f.Snoozed != queue.SnoozedOnly
+	tab := func(label, count, testID string, current bool, with ...string) ui.Tab {
+		if narrowed {
+			count = ""
+		}
+		return ui.Tab{Label: label, Count: count, URL: v.link(l.path(), l.query(rest, with...)...), Current: current, TestID: testID}
 	}
-	return ui.Empty{Heading: "Nothing is waiting here", Text: "When the agent stops at something this queue decides, the case appears here by itself.",
-		LinkText: "See what was resolved", URL: v.link(queueURL(q), "state", "resolved"), TestID: "empty"}
+	return []ui.Tab{
+		tab("Open", fmt.Sprint(n.Open), "filter-open", plain && f.Status == models.CaseOpen),
+		tab("Overdue", overdueText(n.Overdue), "filter-overdue", f.Due == queue.DueOverdue, "due", queue.DueOverdue),
+		tab("Due soon", overdueText(n.DueSoon), "filter-soon", f.Due == queue.DueSoon, "due", queue.DueSoon),
+		tab("Due today", "", "filter-today", f.Due == queue.DueToday, "due", queue.DueToday),
+		tab("Snoozed", overdueText(n.Snoozed), "filter-snoozed", f.Snoozed == queue.SnoozedOnly, "state", stateSnoozed),
+		tab("Held", fmt.Sprint(n.Held), "filter-held", f.Status == models.CaseHeld, "state", string(models.CaseHeld)),
+		tab("Resolved", "", "filter-resolved", f.Status == models.CaseResolved, "state", string(models.CaseResolved)),
+	}
+}
+
+// sortWords are the sorts of a list, in words.
+var sortWords = []struct{ sort, words string }{
+	{queue.SortDue, "the first due first"}, {queue.SortDueLast, "the last due first"}, {queue.SortOldest, "the oldest first"}, {queue.SortNewest, "the newest first"},
+	{queue.SortLargest, "the largest amount first"}, {queue.SortSmallest, "the smallest amount first"},
+}
+
+func wordsOfSort(sort string) string {
+	for _, w := range sortWords {
+		if w.sort == sort {
+			return w.words
+		}
+	}
+	return ""
+}
+
+// sortHeads are the columns that sort. A column shows the order of what stands in it: the oldest case
+// has the highest age.
+func (v *visit) sortHeads(l caseList) []views.SortHead {
+	column := func(name, first, second string, ascending ...string) views.SortHead {
+		to := first
+		h := views.SortHead{Column: name}
+		switch l.filter.Sort {
+		case first:
+			to = second
+			fallthrough
+		case second:
+			h.Sorted = "descending"
+			if slices.Contains(ascending, l.filter.Sort) {
+				h.Sorted = "ascending"
+			}
+			h.Words = "sorted: " + wordsOfSort(l.filter.Sort) + "; turn round"
+		default:
+			h.Words = "sort: " + wordsOfSort(to)
+		}
+		h.URL = v.link(l.path(), l.query(nil, "sort", to)...)
+		return h
+	}
+	return []views.SortHead{
+		column("Due", queue.SortDue, queue.SortDueLast, queue.SortDue),
+		column("Amount", queue.SortLargest, queue.SortSmallest, queue.SortSmallest),
+		column("Age", queue.SortOldest, queue.SortNewest, queue.SortNewest),
+	}
+}
+
+// Words of the choices of the filters.
+var (
+	dueChoices  = map[string]string{queue.DueSoon: "soon", queue.DueOverdue: "overdue", queue.DueToday: "today"}
+	ageWords    = map[string]string{"1d": "a day or more", "3d": "3 days or more", "7d": "a week or more", "30d": "30 days or more"}
+	holderWords = map[string]string{queue.ClaimedByMe: "you", queue.ClaimedByNobody: "nobody", queue.ClaimedBySomebody: "somebody"}
+	stateWords  = map[string]string{stateSnoozed: "snoozed", "held": "held", "resolved": "resolved"}
+)
+
+// listFilter is the form that narrows the list, and what it is narrowed to.
+func (v *visit) listFilter(l caseList) views.ListFilter {
+	out := views.ListFilter{URL: templ.SafeURL(l.path()), ClearURL: v.link(l.path()), Open: len(l.issues) > 0}
+	if v.by.WorkspaceID != v.chosen {
+		out.Hidden = append(out.Hidden, ui.Hidden{Name: "workspace_id", Value: v.by.WorkspaceID})
+	}
+	choose := func(name, label, any string, values []string, word func(string) string) ui.Field {
+		f := ui.Field{Name: name, Label: label, Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: any}}}
+		value, known := l.asked[name], l.asked[name] == ""
+		for _, o := range values {
+			f.Options = append(f.Options, ui.Option{Value: o, Label: word(o), Selected: o == value})
+			known = known || o == value
+		}
+		if !known { // what an address asks for is kept in sight
+			f.Options = append(f.Options, ui.Option{Value: value, Label: ui.Foreign(clip(value)).Plain(), Selected: true})
+		}
+		return f
+	}
+	in := func(m map[string]string) func(string) string { return func(s string) string { return upper(m[s]) } }
+	codes := make([]string, 0, len(models.Outcomes())+1)
+	for _, o := range models.Outcomes() {
+		codes = append(codes, string(o.Code))
+	}
+	codes = append(codes, string(queue.NoCode))
+	sorts := make([]string, 0, len(sortWords))
+	for _, w := range sortWords {
+		sorts = append(sorts, w.sort)
+	}
+	text := func(name, label, hint string) ui.Field {
+		return ui.Field{Name: name, Label: label, Value: l.asked[name], Hint: hint}
+	}
+	out.Fields = []ui.Field{
+		choose("state", "State", "Open", caseStates[1:], in(stateWords)),
+		choose("due", "Due", "Any time", []string{queue.DueOverdue, queue.DueSoon, queue.DueToday}, in(dueChoices)),
+		choose("age", "Age", "Any age", queue.Ages(), in(ageWords)),
+		choose("code", "Stopped because", "Anything", codes, func(s string) string { return codeWords(models.Code(s)) }),
+		choose("claimed_by", "Claimed by", "Anybody or nobody", []string{queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody}, in(holderWords)),
+		text("supplier", "Supplier", "Id, or the name as it was sent"),
+		text("number", "Invoice number", ""),
+		text("po_id", "PO", ""),
+		text("run_id", "Run of the agent", ""),
+		text("agent", "Agent", "Its name"),
+		{Name: "amount_from", Label: "Amount from", Kind: ui.FieldAmount, Value: l.asked["amount_from"], Hint: "Such as 1234.50; credit notes are below 0"},
+		{Name: "amount_to", Label: "Amount to", Kind: ui.FieldAmount, Value: l.asked["amount_to"]},
+		{Name: "currency", Label: "Currency", Value: l.asked["currency"], Placeholder: v.ws.Currency, Hint: "Of amounts; without one " + v.ws.Currency},
+		choose("sort", "Sorted by", "As usual", sorts, func(s string) string { return upper(wordsOfSort(s)) }),
+	}
+	for i := range out.Fields {
+		out.Fields[i].Error = l.issues[out.Fields[i].Name]
+	}
+	if l.asked["invoice_id"] != "" { // comes from links; nobody types the ERP's id
+		out.Hidden = append(out.Hidden, ui.Hidden{Name: "invoice_id", Value: l.asked["invoice_id"]})
+	}
+	out.Chips = v.chips(l)
+	return out
+}
+
+func codeWords(c models.Code) string {
+	if c == queue.NoCode {
+		return "None of the named errors"
+	}
+	return c.Title()
+}
+
+// chips are what the list is narrowed to, each with the way back.
+func (v *visit) chips(l caseList) (chips []views.Chip) {
+	f := l.filter
+	add := func(name, value string, fields ...string) {
+		if value != "" {
+			chips = append(chips, views.Chip{Name: name, Value: ui.Foreign(value), URL: v.link(l.path(), l.query(fields)...), TestID: "chip-" + fields[0]})
+		}
+	}
+	if l.issues["state"] == "" {
+		add("State", stateWords[l.asked["state"]], "state")
+	}
+	add("Due", dueChoices[f.Due], "due")
+	add("Age", ageWords[f.Age], "age")
+	if f.Code != "" {
+		add("Stopped because", codeWords(f.Code), "code")
+	}
+	add("Claimed by", orSome(holderWords[f.ClaimedBy], f.ClaimedBy), "claimed_by")
+	add("Supplier", f.Supplier, "supplier")
+	add("Invoice number", f.InvoiceNumber, "number")
+	add("Invoice", f.InvoiceID, "invoice_id")
+	add("PO", f.PoID, "po_id")
+	add("Run", f.RunID, "run_id")
+	add("Agent", f.Agent, "agent")
+	if f.AmountFrom != "" {
+		add("Amount from", money(f.AmountFrom, f.Currency), "amount_from")
+	}
+	if f.AmountTo != "" {
+		add("Amount to", money(f.AmountTo, f.Currency), "amount_to")
+	}
+	if l.asked["currency"] != "" && l.issues["currency"] == "" {
+		add("Currency", f.Currency, "currency")
+	}
+	return chips
+}
+
+// listRows are the rows with who has each case open.
+func (v *visit) listRows(items []queue.CaseItem, withQueue bool) ([]views.CaseRow, error) {
+	rows := v.caseRows(items, withQueue)
+	ids := make([]string, len(items))
+	for i, item := range items {
+		ids[i] = item.CaseID
+	}
+	present, err := v.presences(ids...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		rows[i].Present = present[rows[i].ID]
+	}
+	return rows, nil
+}
+
+// emptyList says that nothing is in the list, and why.
+func (v *visit) emptyList(l caseList) ui.Empty {
+	open := func(e ui.Empty) ui.Empty {
+		e.LinkText, e.URL, e.TestID = "See what is open", v.link(l.path()), "empty"
+		return e
+	}
+	f := l.filter
+	for _, name := range queueFilters {
+		if !slices.Contains([]string{"state", "due", "sort"}, name) && l.asked[name] != "" && l.issues[name] == "" {
+			return ui.Empty{Heading: "Nothing here is like that", Text: "Take away a filter; other cases may be here all the same.", LinkText: "Clear all", URL: v.link(l.path()), TestID: "empty"}
+		}
+	}
+	switch {
+	case f.Due == queue.DueOverdue:
+		return open(ui.Empty{Heading: "Nothing is overdue here", Text: "Every open case still has time."})
+	case f.Due == queue.DueSoon:
+		return open(ui.Empty{Heading: "Nothing is due soon here", Text: "When a case comes close to the time it is due, it appears here by itself."})
+	case f.Due == queue.DueToday:
+		return open(ui.Empty{Heading: "Nothing is due today here", Text: "Days are those of " + v.zone.String() + "."})
+	case f.Snoozed == queue.SnoozedOnly:
+		return open(ui.Empty{Heading: "Nothing is snoozed here", Text: "A snoozed case is out of the list until the time somebody chose, and comes back by itself."})
+	case f.Status == models.CaseHeld:
+		return open(ui.Empty{Heading: "Nothing is held here", Text: "Cases that wait for a date come back by themselves."})
+	case f.Status == models.CaseResolved:
+		return open(ui.Empty{Heading: "Nothing was resolved here yet"})
+	}
+	text := "When the agent stops at something this queue decides, the case appears here by itself."
+	if l.queue == "" {
+		text = "When an agent stops at something a person decides, the case appears here by itself."
+	}
+	return ui.Empty{Heading: "Nothing is waiting here", Text: text, LinkText: "See what was resolved", URL: v.link(l.path(), "state", "resolved"), TestID: "empty"}
+}
+
+// worksHere says whether the person can do something with cases of the list.
+func (v *visit) worksHere(q models.Queue) bool {
+	if q != "" {
+		return v.by.Has(append(slices.Clone(q.Roles()), models.RoleAPLead)...)
+	}
+	return slices.ContainsFunc(models.Queues(), func(q models.Queue) bool { return v.by.Has(q.Roles()...) })
+}
+
+// tickable lets the rows be ticked, all at once by a link, where the person can do something with them.
+func (v *visit) tickable(out *views.QueuePage, l caseList, query []string) {
+	if len(out.Rows) == 0 || l.filter.Status == models.CaseResolved || !v.worksHere(l.queue) {
+		return
+	}
+	all := v.c.Query("select") == "all"
+	for i := range out.Rows {
+		out.Rows[i].Pick, out.Rows[i].Picked = true, all
+	}
+	out.Pick = &views.PickCases{URL: bulkPath, CSRF: v.csrf, Back: string(v.link(l.path(), query...)), All: all,
+		AllURL: v.link(l.path(), append(slices.Clone(query), "select", "all")...), NoneURL: v.link(l.path(), query...)}
+	for _, act := range queue.BulkActs() {
+		out.Pick.Acts = append(out.Pick.Acts, ui.Button{Label: bulkWords[act].verb + "…", Variant: ui.ButtonPlain, Name: "act", Value: string(act), TestID: "bulk-" + string(act)})
+	}
 }

@@ -46,7 +46,7 @@ func kindOf(path string) kindOfPage {
 	switch {
 	case path == "/" || len(parts) == 1 && (parts[0] == "approvals" || parts[0] == "confirmations" || parts[0] == "holds" || parts[0] == "search"):
 		return pageList
-	case len(parts) == 2 && parts[0] == "queues":
+	case len(parts) == 2 && parts[0] == "queues" || path == allCasesPath:
 		return pageQueue
 	case len(parts) == 2 && parts[0] == "cases":
 		return pageCase

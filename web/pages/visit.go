@@ -36,10 +36,12 @@ type visit struct {
 
 // figuresBeside are what the navigation counts.
 type figuresBeside struct {
-	queues  []queue.QueueCount
-	waiting waitingCount       // requests that wait for this person's decision
-	answers []confirm.ListItem // questions of other servers that wait for this person
-	unread  int                // notices, counted up to mostUnread
+	queues   []queue.QueueCount
+	waiting  waitingCount       // requests that wait for this person's decision
+	answers  []confirm.ListItem // questions of other servers that wait for this person
+	unread   int                // notices, counted up to mostUnread
+	views    []keptView         // the first of the person's views
+	allViews int
 }
 
 // enter goes to one of the person's workspaces for the rest of this request. What the session shows
@@ -188,7 +190,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 		item("Confirmations", "/confirmations", number(int64(len(beside.answers))), "waiting for you", "nav-confirmations"),
 		item("Holds", "/holds", "", "", "nav-holds"),
 	}}
-	queues := views.NavGroup{Heading: "Queues"}
+	queues := views.NavGroup{Heading: "Queues", Items: []views.NavItem{item(allCases, allCasesPath, number(countsIn("", beside.queues).Open), "open", "nav-cases")}}
 	for _, q := range models.Queues() {
 		open := int64(0)
 		for _, c := range beside.queues {
@@ -205,6 +207,14 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 	}}
 	if readsAudit(v.by) {
 		settings.Items = append(settings.Items, item("Audit trail", auditPath, "", "", "nav-audit"))
+	}
+	if kept := v.viewsNav(beside.views, beside.allViews, self); kept != nil {
+		for _, i := range kept.Items { // a list that is kept is one place, not two
+			for n := range queues.Items {
+				queues.Items[n].Current = queues.Items[n].Current && !i.Current
+			}
+		}
+		return []views.NavGroup{desk, queues, *kept, settings}
 	}
 	return []views.NavGroup{desk, queues, settings}
 }

@@ -1,0 +1,157 @@
+package views_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	cssComment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	cssBody     = regexp.MustCompile(`\{[^{}]*\}`)
+	cssClass    = regexp.MustCompile(`\.([A-Za-z_][\w-]*)`)
+	markupClass = regexp.MustCompile(`\sclass="([^"]*)"`)
+	word        = regexp.MustCompile(`[A-Za-z_][\w-]*`)
+)
+
+// unstyled are the classes that have no rule on purpose.
+var unstyled = classes(
+	// The look of every button, badge, message and notice needs no rule of its own.
+	"btn--plain badge--neutral flash--neutral flash--agent notice--agent notice--neutral",
+	// Values of a row or an entry that look like all others: the rest of their kind has a rule.
+	"compare__row--differs compare__row--only_left compare__row--only_right timeline__kind--person timeline__kind--system timeline__kind--erp",
+	"bell__link--unread field--check",
+	// Parts that take their look from what they stand in, named so that template, tests and script speak of the same.
+	"audit__what audit__when audit__who badge__sign bell bell__name bulk bulk__panel case chips__clear comment duplicates eligible__sign",
+	"evidence__title foreign-text group handovers home import-list__one instruction__arrow list-page list-tools__saved matrix__group",
+	"money__amount notices__line page-head__text rules seen-error__message send-back timeline__line timeline__what write write__amount",
+)
+
+func classes(lines ...string) map[string]bool {
+	all := map[string]bool{}
+	for _, name := range strings.Fields(strings.Join(lines, " ")) {
+		all[name] = true
+	}
+	return all
+}
+
+// styled are the classes that the style sheet knows.
+func styled(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../static/css/*.css")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no style sheet: %v", err)
+	}
+	known := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		selectors := cssBody.ReplaceAllString(cssComment.ReplaceAllString(string(source), ""), " ")
+		for _, m := range cssClass.FindAllStringSubmatch(selectors, -1) {
+			known[m[1]] = true
+		}
+	}
+	return known
+}
+
+// rendered are the classes of every page of the gallery, each with one page it stands on.
+func rendered(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for name, page := range gallery() {
+		var b strings.Builder
+		if err := page.Render(context.Background(), &b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, m := range markupClass.FindAllStringSubmatch(b.String(), -1) {
+			for _, class := range strings.Fields(m[1]) {
+				found[class] = "page " + name
+			}
+		}
+	}
+	return found
+}
+
+// written are the words of all templates, their view models and the script. A class is written whole, but for the
+// part after a "--", which may be a value.
+func written(t *testing.T) map[string]bool {
+	t.Helper()
+	words := map[string]bool{}
+	for _, pattern := range []string{"*.templ", "ui/*.templ", "*.go", "ui/*.go", "../static/js/*.js"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, "_templ.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range word.FindAllString(string(source), -1) {
+				words[w] = true
+			}
+		}
+	}
+	return words
+}
+
+func TestNoClassIsStyledInVain(t *testing.T) {
+	words, pages := written(t), rendered(t)
+	var vain []string
+	for class := range styled(t) {
+		base, _, modified := strings.Cut(class, "--")
+		if words[class] || pages[class] != "" || modified && words[base+"--"] {
+			continue
+		}
+		vain = append(vain, class)
+	}
+	slices.Sort(vain)
+	for _, class := range vain {
+		t.Errorf("the style sheet knows .%s, and no template uses it", class)
+	}
+}
+
+func TestEveryClassIsStyled(t *testing.T) {
+	known, used := styled(t), rendered(t)
+	files, err := filepath.Glob("*.templ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := filepath.Glob("ui/*.templ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, parts...) {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range markupClass.FindAllStringSubmatch(string(source), -1) {
+			for _, class := range strings.Fields(m[1]) {
+				used[class] = file
+			}
+		}
+	}
+	for class, where := range used {
+		if !known[class] && !unstyled[class] {
+			t.Errorf("%s uses .%s, which the style sheet does not know", where, class)
+		}
+	}
+	for class := range unstyled {
+		switch {
+		case known[class]:
+			t.Errorf(".%s is said to have no rule, and has one", class)
+		case used[class] == "":
+			t.Errorf(".%s is said to have no rule, and nothing uses it", class)
+		}
+	}
+}

@@ -302,12 +302,18 @@ func checkField(e Exit, field Field, text string, f facts) (value, problem strin
 	return text, ""
 }
 
+// maxUntil is how far ahead somebody may put a case off or leave a period open, in days: a slip of the year
+// would keep either for good.
+const maxUntil = 366
+
 func checkDate(e Exit, date models.Date, f facts) string {
 	switch {
 	case e.effect == effectHold && !date.After(f.today):
 		return "must be a date in the future"
 	case e.effect == effectPeriod && f.today.After(date):
 		return "must not lie in the past"
+	case (e.effect == effectHold || e.effect == effectPeriod) && date.After(f.today.AddDays(maxUntil)):
+		return fmt.Sprintf("must lie within %d days", maxUntil)
 	case e.effect == effectNextPeriod && !f.closedThrough.IsZero() && !date.After(f.closedThrough):
 		return "must be after " + f.closedThrough.String() + ", through which the books are closed"
 	}

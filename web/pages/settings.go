@@ -100,6 +100,10 @@ func refuse(err error, form, heading string, typed, names map[string]string) (r 
 func (v *visit) movePeriod() error {
 	typed := v.typed("period_closed_through")
 	through, err := optionalDate(typed["period_closed_through"], "/period_closed_through")
+	if _, sent := typed["period_closed_through"]; !sent {
+		// An empty field opens every period; one that is not there says nothing.
+		err = models.Invalid(models.Issue{Path: "/period_closed_through", Message: "is missing; send it empty to open every period"})
+	}
 	if err == nil {
 		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.MovePeriod(through, models.Date{}) })
 	}

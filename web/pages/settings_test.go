@@ -50,6 +50,11 @@ func TestAFinanceLeadMovesTheClosedPeriod(t *testing.T) {
 		t.Errorf("a date that is none is answered %d", bad.status)
 	}
 	fiona.follow(fiona.send(seen, "period-form", one("period_closed_through", "2026-09-30"))).wants(t, "period", "Closed through 30 Sep 2026")
+	token := one("csrf_token", seen.doc.Find("input[name=csrf_token]").AttrOr("value", ""))
+	if empty := fiona.do(http.MethodPost, "/settings/period", token); empty.status != http.StatusUnprocessableEntity {
+		t.Errorf("a form without its field is answered %d", empty.status)
+	}
+	fiona.get("/settings").wants(t, "period", "Closed through 30 Sep 2026")
 	fiona.follow(fiona.send(seen, "period-form", one("period_closed_through", ""))).wants(t, "period", "No day is closed")
 	for _, name := range []string{"anna", "adam", "audra"} {
 		who := d.signedIn(name)

@@ -35,7 +35,7 @@ func (d *desk) delegates(by string, n approvals.NewDelegation) models.Delegation
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return made
+	return made.Delegation
 }
 
 // days are dates of October 2026.

@@ -45,6 +45,8 @@ type DelegationView struct {
 	State  string // planned, active or ended
 	CanEnd bool   // the reader may end it now
 	Moved  int    // requests that wait with the delegate through it now
+	// Stranded counts the requests that nobody can decide while it is active, and could without it.
+	Stranded int
 }
 
 // stateOf says where a delegation stands at a moment.
@@ -132,10 +134,11 @@ func clash(n models.Delegation, others []models.Delegation) []models.Issue {
 
 // Delegate records an absence and who decides meanwhile. People set their own; an AP lead sets that of
 // a colleague, and cannot name themself. Fails with VALIDATION_ERROR on /person, /delegate, /first_day,
-// /last_day, /document_type or /note, and with insufficient_permission.
-func (s *Service) Delegate(ctx context.Context, by models.Principal, n NewDelegation) (models.Delegation, error) {
+// /last_day, /document_type or /note, and with insufficient_permission. That requests which wait would be
+// left without anybody is no refusal; the answer counts them.
+func (s *Service) Delegate(ctx context.Context, by models.Principal, n NewDelegation) (DelegationView, error) {
 	if err := by.NeedPerson(); err != nil {
-		return models.Delegation{}, err
+		return DelegationView{}, err
 	}
 	n.Note, n.DocumentType = strings.TrimSpace(n.Note), strings.TrimSpace(n.DocumentType)
 	var issues []models.Issue
@@ -148,12 +151,16 @@ func (s *Service) Delegate(ctx context.Context, by models.Principal, n NewDelega
 		}
 	}
 	if len(issues) > 0 {
-		return models.Delegation{}, models.Invalid(issues...)
+		return DelegationView{}, models.Invalid(issues...)
 	}
-	var made models.Delegation
+	var made DelegationView
 	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		var err error
-		made, err = s.delegate(tx, n)
+		d, err := s.delegate(tx, n)
+		if err != nil {
+			return err
+		}
+		stranded, err := strandedBy(tx, []models.Delegation{d})
+		made = DelegationView{Delegation: d, State: stateOf(d, tx.Now), CanEnd: mayEnd(by, d), Stranded: stranded[d.ID]}
 		return err
 	})
 	return made, err
@@ -357,7 +364,7 @@ func (s *Service) end(tx *models.Tx, d models.Delegation, why string) error {
 		return err
 	}
 	tx.Notify(models.TopicApprovals(d.WorkspaceID))
-	return s.settlePending(tx, "")
+	return s.settleMoved(tx)
 }
 
 // begun says that a delegation is active from now on, and settles what it moves.
@@ -377,7 +384,7 @@ func (s *Service) begun(tx *models.Tx, d models.Delegation) error {
 		return err
 	}
 	tx.Notify(models.TopicApprovals(d.WorkspaceID))
-	return s.settlePending(tx, "")
+	return s.settleMoved(tx)
 }
 
 // startDelegation is the job of a delegation's first day.
@@ -408,7 +415,7 @@ func (s *Service) finishDelegation(tx *models.Tx, job models.Job) error {
 		return err
 	}
 	tx.Notify(models.TopicApprovals(d.WorkspaceID))
-	return s.settlePending(tx, "")
+	return s.settleMoved(tx)
 }
 
 // endDelegationsOf ends the delegations from and to people who are no active members any more.
@@ -519,10 +526,16 @@ func (s *Service) Delegations(ctx context.Context, by models.Principal, ended bo
 		if err != nil {
 			return err
 		}
+		stranded := map[string]int{}
+		if !ended {
+			if stranded, err = strandedBy(tx, rows); err != nil {
+				return err
+			}
+		}
 		views = make([]DelegationView, len(rows))
 		for i, d := range rows {
 			state := stateOf(d, tx.Now)
-			views[i] = DelegationView{Delegation: d, State: state, CanEnd: state != DelegationEnded && mayEnd(by, d), Moved: moved[d.ID]}
+			views[i] = DelegationView{Delegation: d, State: state, CanEnd: state != DelegationEnded && mayEnd(by, d), Moved: moved[d.ID], Stranded: stranded[d.ID]}
 		}
 		return nil
 	})

@@ -532,6 +532,9 @@ func (f Facts) whyUnrouted(w Wanted, t Tally, names map[string]string) string {
 		}
 		return fmt.Sprintf("No rule of the approval matrix covers %s for %s%s.", w.Amount.Format(), w.Tool, doc)
 	}
+	if f.Routing.Rule == nil {
+		return fmt.Sprintf("%s was named to decide this item and cannot any more, and nobody else may.", nameOr(names, f.NamedID))
+	}
 	missing := fmt.Sprintf("one yes of %s", f.Routing.Authority().Who(names))
 	switch {
 	case f.Routing.Steps() == 2:

@@ -470,7 +470,7 @@ func shortage(f Facts, members []models.Member, names map[string]string) string 
 }
 
 func stillMissing(tx *models.Tx, d dispatch, r models.ApprovalRequest, facts Facts, wanted Wanted, tally Tally) error {
-	names, err := namesOf(tx, facts.Routing.userIDs()...)
+	names, err := namesOf(tx, append(facts.Routing.userIDs(), facts.NamedID)...)
 	if err != nil {
 		return err
 	}

@@ -136,13 +136,24 @@ func mayEditRules(by models.Principal) error {
 	return by.NeedRole(models.RoleAPLead, models.RoleAdmin)
 }
 
-// CreateRule adds a row to the matrix. Requests already routed keep the copy they have.
+// CreateRule adds a row to the matrix. Requests already routed keep the copy they have. CONFLICT when a
+// rule in force asks the same people about the same writes and amounts, however long its approvals are good.
 func (s *Service) CreateRule(ctx context.Context, by models.Principal, n NewRule) (models.Rule, error) {
 	var rule models.Rule
 	err := s.editRules(ctx, by, func(tx *models.Tx) error {
 		var err error
 		if rule, err = ruleFrom(tx, n); err != nil {
 			return err
+		}
+		rules, err := rulesInForce(tx)
+		if err != nil {
+			return err
+		}
+		for _, r := range rules {
+			if asksKey(r) == asksKey(rule) {
+				return models.E(models.Conflict, fmt.Sprintf("%s says this already, since %s; a second one would never decide anything.", RuleName(r.ID), when(r.FirstAt)),
+					map[string]any{"reason": "rule_exists", "rule_id": r.ID, "version": r.Version})
+			}
 		}
 		rule.ID, rule.Version, rule.FirstAt = tx.NewID(models.PrefixRule), 1, tx.Now
 		return insertRule(tx, rule, "rule.created", nil)

@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -154,6 +155,47 @@ func TestTryingARequestWritesNothingAndSaysWhy(t *testing.T) {
 		}
 		if list, err := d.svc.List(t.Context(), d.web("audrey"), approvals.Filter{}); err != nil || len(list.Items) != 0 {
 			t.Errorf("trying left %+v, %v", list.Items, err)
+		}
+	})
+}
+
+func TestARuleThatExistsIsNotAddedASecondTime(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
+		first := d.rule(financeRule(1))
+		again := financeRule(1)
+		again.To, again.Valid = "10000.00", 3600_000_000_000
+		_, err := d.svc.CreateRule(t.Context(), d.web("lars"), again)
+		if got := wantCode(t, err, models.Conflict); got.Details["rule_id"] != first.ID || !strings.HasPrefix(got.Message, approvals.RuleName(first.ID)+" says this already") {
+			t.Errorf("%+v", got)
+		}
+		for what, change := range map[string]func(*approvals.NewRule){
+			"required": func(n *approvals.NewRule) { n.Required = 2 },
+			"amount":   func(n *approvals.NewRule) { n.To = "10000.01" },
+			"supplier": func(n *approvals.NewRule) { n.Supplier = "V-1" },
+			"people":   func(n *approvals.NewRule) { n.Role, n.People = "", []string{"fumiko@example.com"} },
+			"then":     func(n *approvals.NewRule) { n.Required, n.ThenRole = 2, models.RoleAPLead },
+		} {
+			other := financeRule(1)
+			change(&other)
+			if _, err := d.svc.CreateRule(t.Context(), d.web("lars"), other); err != nil {
+				t.Errorf("another %s: %v", what, err)
+			}
+		}
+		// Of two posts at once one is refused.
+		errs := make(chan error, 2)
+		twice := financeRule(1)
+		twice.Currency = "USD"
+		for range 2 {
+			go func() {
+				_, err := d.svc.CreateRule(t.Context(), d.web("lars"), twice)
+				errs <- err
+			}()
+		}
+		if a, b := <-errs, <-errs; (a == nil) == (b == nil) || !models.IsCode(errors.Join(a, b), models.Conflict) {
+			t.Errorf("twice at once: %v, %v", a, b)
+		}
+		if rules, err := d.svc.Rules(t.Context(), d.web("lars")); err != nil || len(rules) != 7 {
+			t.Errorf("%d rules, %v", len(rules), err)
 		}
 	})
 }

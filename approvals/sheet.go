@@ -484,6 +484,12 @@ func saysKey(r models.Rule) string {
 	return joined(ruleFields(RuleView{Rule: r, Valid: copyOf(r).Valid()}))
 }
 
+// asksKey is saysKey but for how long an approval is good: of two such rules one never decides.
+func asksKey(r models.Rule) string {
+	r.ValidSeconds = 0
+	return saysKey(r)
+}
+
 func coversKey(r models.Rule) string { return joined(ruleFields(RuleView{Rule: r})[:coveringFields]) }
 
 func joined(fields []ruleField) string {

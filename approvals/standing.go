@@ -113,12 +113,19 @@ type standIns struct {
 
 // standInsOf reads the delegations that are active now; most of the time there are none.
 func standInsOf(tx *models.Tx) (standIns, error) {
-	s := standIns{tx: tx, members: map[string]models.Member{}, limits: map[[4]string]string{}}
+	var active []models.Delegation
 	err := tx.DB.Where("workspace_id = ? AND ends_at > ? AND starts_at <= ? AND ended_at IS NULL AND to_id IS NOT NULL", tx.By.WorkspaceID, tx.Now, tx.Now).
-		Order("id").Find(&s.delegations).Error
+		Order("id").Find(&active).Error
 	if err != nil {
-		return s, fmt.Errorf("approvals: read delegations: %w", err)
+		return standIns{}, fmt.Errorf("approvals: read delegations: %w", err)
 	}
+	return standInsBy(tx, active)
+}
+
+// standInsBy is what these delegations, each with a delegate, mean while they are active.
+func standInsBy(tx *models.Tx, delegations []models.Delegation) (standIns, error) {
+	s := standIns{tx: tx, delegations: delegations, members: map[string]models.Member{}, limits: map[[4]string]string{}}
+	var err error
 	if len(s.delegations) == 0 {
 		return s, nil
 	}

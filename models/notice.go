@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 )
@@ -73,6 +74,27 @@ func (tx *Tx) TellRole(kind NoticeKind, subject string, data map[string]any, rol
 		return nil
 	}
 	return tx.Tell(kind, subject, data, ids...)
+}
+
+// Settled marks as read, for everybody, the notices of these kinds about a subject that needs nothing of
+// them any more.
+func (tx *Tx) Settled(subject string, kinds ...NoticeKind) error {
+	if len(kinds) == 0 {
+		return nil
+	}
+	args := []any{tx.Now, tx.By.WorkspaceID, subject}
+	for _, k := range kinds {
+		args = append(args, string(k))
+	}
+	read, err := All[Notice](tx, "UPDATE notices SET read_at = ? WHERE workspace_id = ? AND subject = ? AND read_at IS NULL AND kind IN (?"+
+		strings.Repeat(", ?", len(kinds)-1)+") RETURNING user_id", args...)
+	if err != nil {
+		return err
+	}
+	for _, n := range read {
+		tx.Notify(TopicNotices(tx.By.WorkspaceID, n.UserID))
+	}
+	return nil
 }
 
 // maxNotices bounds how many notices one page shows.

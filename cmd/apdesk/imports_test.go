@@ -29,7 +29,7 @@ var layers = []layer{
 	{"web/pages/...", []string{"models", "queue", "approvals/...", "web/pages/...", "web/auth", "web/problem", "web/upload", "web/wire", "views/...", "static"}, "pages turn service answers into view models"},
 	{"web/api/...", []string{"models", "queue", "approvals/...", "web/api/...", "web/auth", "web/problem", "web/upload", "web/wire"}, "REST shares the wire structs with MCP and nothing with the pages"},
 	{"web/mcpserver/...", []string{"models", "queue", "approvals/...", "web/mcpserver/...", "web/auth", "web/problem", "web/wire"}, "MCP shares the wire structs with REST and nothing with the pages"},
-	{"web/auth/...", []string{"models", "web/auth/...", "web/problem"}, "who acts is settled before any service is known"},
+	{"web/auth/...", []string{"models", "web/auth/...", "web/problem", "web/upload"}, "who acts is settled before any service is known"},
 	{"web/problem/...", []string{"models", "web/problem/..."}, "an error becomes a status in one place"},
 	{"web/upload", []string{"models"}, "a body is taken apart before anybody knows what for"},
 	{"web/wire/...", []string{"models", "queue", "approvals/...", "web/wire/...", "web/problem"}, "wire structs serve both channels"},

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2/utils"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/upload"
 )
 
 // CSRFField is the form field that proves a form came from one of the desk's own pages.
@@ -200,6 +201,10 @@ func (a *Auth) OwnOrigin(c *fiber.Ctx) bool {
 func posted(c *fiber.Ctx, name string) string {
 	if v := c.Context().PostArgs().Peek(name); len(v) > 0 {
 		return string(v)
+	}
+	// A form with a file is not unpacked for this: it would stand in memory twice.
+	if v := upload.Field(c, name); v != "" {
+		return v
 	}
 	form, err := c.MultipartForm()
 	if err != nil || len(form.Value[name]) == 0 {

@@ -14,24 +14,6 @@ func sampleSheet() views.KeySheet {
 	}}
 }
 
-func sampleShortcuts() views.ShortcutsPage {
-	return views.ShortcutsPage{Page: samplePage("Shortcuts", "/shortcuts"), Lead: "What can be done without the mouse.", MeURL: "/settings/me", Sheet: sampleSheet()}
-}
-
-func sampleNothingLeft() views.NothingLeftPage {
-	p := views.NothingLeftPage{Page: samplePage("Nothing left in Procurement", "/done"), Heading: "Nothing left in Procurement", Text: "That was the last case of the list.",
-		ListURL: "/queues/procurement", Others: []views.Waiting{{Text: "Accounts payable", Count: "12", URL: "/queues/ap"}}}
-	p.Page.Flashes = []ui.Flash{{Tone: ui.ToneGood, Text: "Your decision on INV-778 is recorded."}}
-	return p
-}
-
-func samplePreferences() views.PreferencesPage {
-	return views.PreferencesPage{Page: samplePage("How you work", "/settings/me"), Lead: "Only for you, in every workspace.", Tabs: []ui.Tab{{Label: "How you work", URL: "/settings/me", Current: true}},
-		Facts: []ui.Entry{ui.Pair("Name", "Petra Vogel"), ui.Pair("Time zone", "Europe/Berlin")}, Form: views.Form{URL: "/settings/me", CSRF: "csrf-sample"}, KeysURL: "/shortcuts",
-		Fields: []ui.Field{{Name: "after_decision", Label: "After a decision", Kind: ui.FieldRadios, Required: true, Options: []ui.Option{{Value: "stay", Label: "Stay on the case", Selected: true}, {Value: "next", Label: "On to the next"}}},
-			{Name: "shortcuts", Label: "Shortcuts without a modifier", Kind: ui.FieldCheckbox, Value: "yes", Checked: true, Hint: "Single keys act on the page."}}}
-}
-
 func sampleChips() []views.Chip {
 	return []views.Chip{{Name: "supplier", Value: longSupplier, URL: "/queues/procurement?a=1"}, {Name: "overdue", URL: "/queues/procurement?b=1"}, {Name: "number", Value: hostileRTL, URL: "/queues/procurement?c=1"}}
 }

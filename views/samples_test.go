@@ -475,6 +475,10 @@ func sampleConfirm() views.ConfirmPage {
 func gallery() map[string]templ.Component {
 	return map[string]templ.Component{
 		"login":             views.Login(sampleLogin()),
+		"case-worked":       views.Case(workedCase()),
+		"shortcuts":         views.Shortcuts(sampleShortcuts()),
+		"preferences":       views.Preferences(samplePreferences()),
+		"nothing-left":      views.NothingLeft(sampleNothingLeft()),
 		"ui":                uiPage(),
 		"home":              views.Home(sampleHome()),
 		"home-empty":        views.Home(sampleEmptyHome()),
@@ -514,9 +518,6 @@ func gallery() map[string]templ.Component {
 		"notices-empty":     views.Notices(noNotices()),
 		"proof":             views.ProofRecord(sampleProof()),
 		"confirm":           views.Confirm(sampleConfirm()),
-		"shortcuts":         views.Shortcuts(sampleShortcuts()),
-		"nothing-left":      views.NothingLeft(sampleNothingLeft()),
-		"preferences":       views.Preferences(samplePreferences()),
 		"views":             views.Views(sampleSavedViews()),
 		"views-empty":       views.Views(noSavedViews()),
 		"bulk-cases":        views.BulkCases(sampleBulkCases()),

@@ -297,22 +297,11 @@ func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	op, dir := " > ", ""
-	if strings.HasPrefix(f.Sort, "-") {
-		op, dir = " < ", " DESC"
-	}
-	order := f.order()
 	var all []caseRow
 	for _, part := range f.parts() {
-		where := part.within(tx, due)
-		part.narrow(&where, tx)
-		if after != nil {
-			values := after.values()
-			where.and("("+strings.Join(order, ", ")+")"+op+"("+strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")+")", values...)
-		}
+		query, args := part.statement(tx, due, after, n)
 		var rows []caseRow
-		query := "SELECT " + selectCaseRow + " FROM cases WHERE " + where.text() + " ORDER BY " + strings.Join(order, dir+", ") + dir + " LIMIT ?"
-		if err := tx.DB.Raw(query, append(where.args, n)...).Find(&rows).Error; err != nil {
+		if err := tx.DB.Raw(query, args...).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)
@@ -325,6 +314,23 @@ func (f Filter) rows(tx *models.Tx, after *cursor, n int) ([]caseRow, error) {
 		return order
 	})
 	return all[:min(n, len(all))], nil
+}
+
+// statement reads the first n cases of one part beyond a place.
+func (f Filter) statement(tx *models.Tx, due map[models.Queue]dueWindow, after *cursor, n int) (string, []any) {
+	op, dir := " > ", ""
+	if strings.HasPrefix(f.Sort, "-") {
+		op, dir = " < ", " DESC"
+	}
+	order := f.order()
+	where := f.within(tx, due)
+	f.narrow(&where, tx)
+	if after != nil {
+		values := after.values()
+		where.and("("+strings.Join(order, ", ")+")"+op+"("+strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")+")", values...)
+	}
+	query := "SELECT " + selectCaseRow + " FROM cases WHERE " + where.text() + " ORDER BY " + strings.Join(order, dir+", ") + dir + " LIMIT ?"
+	return query, append(where.args, n)
 }
 
 // Found is how many cases a list holds, as far as they were counted.
@@ -432,7 +438,11 @@ func (f Filter) within(tx *models.Tx, due map[models.Queue]dueWindow) conditions
 	if f.few() && tx.DB.Name() != "postgres" {
 		mark = "+"
 	}
-	where.and("cases.workspace_id = ?", tx.By.WorkspaceID)
+	if f.InvoiceID == "" && f.RunID == "" {
+		where.and(mark+"cases.workspace_id = ?", tx.By.WorkspaceID) // the index of claims is not a workspace's
+	} else {
+		where.and("cases.workspace_id = ?", tx.By.WorkspaceID)
+	}
 	if f.Queue != "" {
 		where.and(mark+"cases.queue = ?", f.Queue)
 	}
@@ -477,6 +487,9 @@ func (f Filter) narrow(where *conditions, tx *models.Tx) {
 		if c.value != "" {
 			where.and("cases."+c.column+" = ?", c.value)
 		}
+	}
+	if f.RunID != "" {
+		where.and("cases.run_id <> ''") // its index is found only by this constant
 	}
 	switch f.Code {
 	case "":

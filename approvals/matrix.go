@@ -120,11 +120,24 @@ func pick(yes bool, a, b int) int {
 	return b
 }
 
-// LimitOf is the highest amount a member may approve with a tool, document type and currency: the
-// highest end of the rules that name them or their role. ok is false when no rule does.
+// LimitOf is the highest amount a member may approve with a tool, document type and currency, alone or
+// with others: the highest end of the rules that name them or their role. ok is false when no rule does.
 func LimitOf(rules []models.Rule, m models.Member, tool, documentType, currency string) (limit string, rule models.Rule, ok bool) {
+	return limitAmong(rules, m, tool, documentType, currency, func(models.Rule) bool { return true })
+}
+
+// limitBeside is LimitOf for somebody who gets a place that no rule gives them, where required people
+// must say yes: as named approver, or standing in for another. A rule that asks for more people gives
+// nobody a limit of their own, and neither does a version they wrote themself.
+func limitBeside(rules []models.Rule, m models.Member, required int, tool, documentType, currency string) (limit string, rule models.Rule, ok bool) {
+	return limitAmong(rules, m, tool, documentType, currency, func(r models.Rule) bool {
+		return r.Required <= required && (r.AuthorID == nil || *r.AuthorID != m.User.ID)
+	})
+}
+
+func limitAmong(rules []models.Rule, m models.Member, tool, documentType, currency string, counts func(models.Rule) bool) (limit string, rule models.Rule, ok bool) {
 	for _, r := range rules {
-		if r.Currency != currency || (r.Tool != "" && r.Tool != tool) || (r.DocumentType != "" && r.DocumentType != documentType) || !grants(r, m) {
+		if r.Currency != currency || (r.Tool != "" && r.Tool != tool) || (r.DocumentType != "" && r.DocumentType != documentType) || !grants(r, m) || !counts(r) {
 			continue
 		}
 		if !ok || compareAmounts(r.ToAmount, limit) > 0 {

@@ -20,7 +20,7 @@ const (
 
 // NameApprover lets one person decide an unrouted request, this item only. The person must be an active
 // member whose own limit covers the amount and whom nothing bars; VALIDATION_ERROR on /input/person
-// otherwise. Where a rule matched, the number of people it asks for stands, and the named person is one
+// otherwise. A limit that they have only together with others, or by a rule they wrote, does not count. Where a rule matched, the number of people it asks for stands, and the named person is one
 // of them. Every other unrouted request that the matrix covers by now is routed with it.
 // UNPROCESSABLE_ENTITY when the request is not unrouted any more, or still lacks people.
 func (s *Service) NameApprover(tx *models.Tx, requestID, personEmail string) error {
@@ -66,21 +66,62 @@ func (s *Service) NameApprover(tx *models.Tx, requestID, personEmail string) err
 // nameable says whether a member can be named for a request by somebody: under which rule and up to
 // which limit, or why not; why finishes a sentence that begins with their name.
 func nameable(rules []models.Rule, facts Facts, wanted Wanted, m models.Member, byID string) (rule models.Rule, limit, why string) {
-	limit, rule, ok := LimitOf(rules, m, wanted.Tool, wanted.DocumentType, wanted.Amount.Currency())
-	if !ok {
-		return rule, "", fmt.Sprintf("holds no limit for %s in %s: no rule names them or their role", wanted.Tool, wanted.Amount.Currency())
-	}
-	if compareAmounts(wanted.Amount.Abs().Text(), limit) > 0 {
-		return rule, limit, fmt.Sprintf("may approve up to %s, and this is %s", formatAmount(limit, wanted.Amount.Currency()), wanted.Amount.Format())
-	}
-	facts.Routing, facts.NamedID, facts.NamedByID = Routing{Named: copyOf(rule)}, m.User.ID, byID
+	required := 1
 	if matched, ok := Match(rules, wanted); ok {
-		facts.Routing.Rule = copyOf(matched)
+		required = matched.Required
 	}
+	tool, documentType, currency := wanted.Tool, wanted.DocumentType, wanted.Amount.Currency()
+	limit, rule, ok := limitBeside(rules, m, required, tool, documentType, currency)
+	if !ok || compareAmounts(wanted.Amount.Abs().Text(), limit) > 0 {
+		return rule, limit, tooLow(rules, m, wanted, limit)
+	}
+	facts = namedFacts(rules, facts, wanted, rule, m, byID)
 	if bar := facts.bar(m.User.ID); bar != "" {
 		return rule, limit, "cannot decide this: they " + barText[bar]
 	}
 	return rule, limit, ""
+}
+
+// tooLow says why the limit a member has for this item, empty without one, is not enough.
+func tooLow(rules []models.Rule, m models.Member, wanted Wanted, limit string) string {
+	currency := wanted.Amount.Currency()
+	highest, from, ok := LimitOf(rules, m, wanted.Tool, wanted.DocumentType, currency)
+	switch {
+	case !ok:
+		return fmt.Sprintf("holds no limit for %s in %s: no rule names them or their role", wanted.Tool, currency)
+	case limit != "" && compareAmounts(highest, limit) == 0:
+		return fmt.Sprintf("may approve up to %s, and this is %s", formatAmount(limit, currency), wanted.Amount.Format())
+	}
+	why := "only together with somebody else"
+	if from.AuthorID != nil && *from.AuthorID == m.User.ID {
+		why = "only by a rule they wrote themself"
+	}
+	if limit == "" {
+		return fmt.Sprintf("may approve up to %s %s, so this cannot be theirs to decide", formatAmount(highest, currency), why)
+	}
+	return fmt.Sprintf("may approve up to %s, more %s, and this is %s", formatAmount(limit, currency), why, wanted.Amount.Format())
+}
+
+// namedFacts is a request as it would be once a member is named for it by somebody.
+func namedFacts(rules []models.Rule, facts Facts, wanted Wanted, rule models.Rule, m models.Member, byID string) Facts {
+	facts.Routing, facts.NamedID, facts.NamedByID = Routing{Named: copyOf(rule)}, m.User.ID, byID
+	if matched, ok := Match(rules, wanted); ok {
+		facts.Routing.Rule = copyOf(matched)
+	}
+	return facts
+}
+
+// tooFewWith says why a request could still not be decided; it finishes a sentence that begins with the
+// name of the person who would be named.
+func tooFewWith(facts Facts, members []models.Member) string {
+	tally := facts.Count(members)
+	switch {
+	case tally.Status != models.RequestUnrouted:
+		return ""
+	case facts.Routing.Steps() == 2:
+		return "alone is not enough: the rule asks for two different people, one after the other"
+	}
+	return fmt.Sprintf("alone is not enough: the rule asks for %d different people, and with them there are %d", tally.Required, tally.Yes+tally.Left)
 }
 
 // RouteAgain tries the matrix again for an unrouted request, and routes every other unrouted request
@@ -340,6 +381,12 @@ func candidates(rules []models.Rule, facts Facts, wanted Wanted, members []model
 			continue
 		}
 		rule, limit, why := nameable(rules, facts, wanted, m, byID)
+		switch {
+		case why == "":
+			why = tooFewWith(namedFacts(rules, facts, wanted, rule, m, byID), members)
+		case strings.HasSuffix(why, barText[BarNamedBy]):
+			why = "looks for the approver, and nobody names themself"
+		}
 		if limit == "" && !m.Has(deciders...) {
 			continue
 		}

@@ -108,7 +108,14 @@ type standIns struct {
 	members     map[string]models.Member
 	rules       []models.Rule
 	bindings    map[string]models.Binding
-	limits      map[[4]string]string
+	limits      map[limitKey]string
+}
+
+// limitKey is whose limit it is and for what; beside is the number of people who must say yes where they
+// stand in, 0 for a place of their own.
+type limitKey struct {
+	user, tool, documentType, currency string
+	beside                             int
 }
 
 // standInsOf reads the delegations that are active now; most of the time there are none.
@@ -124,7 +131,7 @@ func standInsOf(tx *models.Tx) (standIns, error) {
 
 // standInsBy is what these delegations, each with a delegate, mean while they are active.
 func standInsBy(tx *models.Tx, delegations []models.Delegation) (standIns, error) {
-	s := standIns{tx: tx, delegations: delegations, members: map[string]models.Member{}, limits: map[[4]string]string{}}
+	s := standIns{tx: tx, delegations: delegations, members: map[string]models.Member{}, limits: map[limitKey]string{}}
 	var err error
 	if len(s.delegations) == 0 {
 		return s, nil
@@ -170,11 +177,11 @@ func (s standIns) on(r models.ApprovalRequest, f Facts) ([]Substitute, error) {
 				// Nobody can check the amount such a tool is claimed to write: the rule's end counts.
 				need = authority.To
 			}
-			own, held := s.limitOf(from, r)
+			own, held := s.limitOf(from, r, 0)
 			if !held || compareAmounts(authority.To, own) > 0 {
 				own = authority.To // the rule that routed it, as it was then
 			}
-			sub.Limit, sub.Within = within(need, own, s.limitText(to, r))
+			sub.Limit, sub.Within = within(need, own, s.limitBesideText(to, r, f.Routing.Required()))
 		}
 		list = append(list, sub)
 	}
@@ -194,16 +201,21 @@ func within(amount string, limits ...string) (lower string, ok bool) {
 	return lower, compareAmounts(amount, lower) <= 0
 }
 
-func (s standIns) limitText(m models.Member, r models.ApprovalRequest) string {
-	limit, _ := s.limitOf(m, r)
+// limitBesideText is the limit of who stands in, empty without one.
+func (s standIns) limitBesideText(m models.Member, r models.ApprovalRequest, required int) string {
+	limit, _ := s.limitOf(m, r, required)
 	return limit
 }
 
-func (s standIns) limitOf(m models.Member, r models.ApprovalRequest) (string, bool) {
-	key := [4]string{m.User.ID, r.Tool, r.DocumentType, r.Currency}
+func (s standIns) limitOf(m models.Member, r models.ApprovalRequest, beside int) (string, bool) {
+	key := limitKey{m.User.ID, r.Tool, r.DocumentType, r.Currency, beside}
 	limit, known := s.limits[key]
 	if !known {
-		limit, _, _ = LimitOf(s.rules, m, r.Tool, r.DocumentType, r.Currency)
+		if beside == 0 {
+			limit, _, _ = LimitOf(s.rules, m, r.Tool, r.DocumentType, r.Currency)
+		} else {
+			limit, _, _ = limitBeside(s.rules, m, beside, r.Tool, r.DocumentType, r.Currency)
+		}
 		s.limits[key] = limit
 	}
 	return limit, limit != ""

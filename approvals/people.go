@@ -373,11 +373,18 @@ func (f Facts) lost(v models.Vote, members map[string]models.Member) string {
 	return fmt.Sprintf("%s, who approved, no longer holds the role %s.", name, models.Role(v.Role).Title())
 }
 
-// basis is the yes votes a grant rests on: the last ones that make the number, or the last of each step.
-// Earlier ones were cast by people who had lost their place before the grant, since otherwise no other
-// vote would have been missing.
-func (f Facts) basis() []models.Vote {
+// basis is the yes votes a grant rests on: those that counted when it was given. For grants that do not
+// know them it is the last ones that make the number, or the last of each step.
+func (f Facts) basis(a models.Approval) []models.Vote {
 	var list []models.Vote
+	if ids := strings.Fields(a.VoteIDs); len(ids) > 0 {
+		for _, v := range f.Votes {
+			if slices.Contains(ids, v.ID) {
+				list = append(list, v)
+			}
+		}
+		return list
+	}
 	taken := [3]int{}
 	for _, v := range slices.Backward(f.Votes) {
 		step := f.stepOf(v)
@@ -460,6 +467,8 @@ type Tally struct {
 	Required int
 	Left     int // people who may still vote, now or when their turn comes
 	Open     int // the step that is open, 1 or 2; 0 when no vote is missing
+
+	yes []models.Vote // the votes that count
 }
 
 // Count computes where a request stands. One no rejects. A yes counts once per person and place, and
@@ -478,7 +487,7 @@ func (f Facts) Count(members []models.Member) Tally {
 		}
 	}
 	b := f.board(members)
-	t.Yes, t.Left, t.Open = len(b.yes), b.left(), b.open
+	t.Yes, t.Left, t.Open, t.yes = len(b.yes), b.left(), b.open, b.yes
 	switch {
 	case b.open == 0:
 		t.Status = models.RequestApproved

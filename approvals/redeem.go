@@ -121,7 +121,7 @@ func (s *Service) redeem(tx *models.Tx, in RedeemInput, digest string) (RedeemRe
 	var yes Facts
 	reason := refusalOf(a, digest, tx.Now)
 	if reason == "" || reason == "different_call" {
-		if yes, err = yesVotes(tx, r); err != nil {
+		if yes, err = yesVotes(tx, r, a); err != nil {
 			return RedeemResult{}, nil, err
 		}
 		gone, err := voterGone(tx, yes)
@@ -180,7 +180,7 @@ func findApproval(tx *models.Tx, in RedeemInput) (a models.Approval, ok bool, er
 }
 
 // yesVotes are the votes a grant rests on, with what says whether their voters still have their place.
-func yesVotes(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
+func yesVotes(tx *models.Tx, r models.ApprovalRequest, a models.Approval) (Facts, error) {
 	routing, err := routingOf(r)
 	if err != nil {
 		return Facts{}, err
@@ -194,7 +194,7 @@ func yesVotes(tx *models.Tx, r models.ApprovalRequest) (Facts, error) {
 	if err != nil {
 		return Facts{}, fmt.Errorf("approvals: read votes: %w", err)
 	}
-	if f.Votes = f.basis(); len(f.Votes) == 0 {
+	if f.Votes = f.basis(a); len(f.Votes) == 0 {
 		return Facts{}, errors.New("approvals: an approval without votes")
 	}
 	return f, nil

@@ -14,10 +14,14 @@ const JobReopen models.JobKind = "requests.reopen"
 // settleMoved settles what depends on who is there and who stands in for whom: pending requests that
 // nobody can decide any more, and unrouted ones that can be decided again.
 func (s *Service) settleMoved(tx *models.Tx) error {
-	if err := s.settlePending(tx, ""); err != nil {
-		return err
-	}
-	return s.reopen(tx, "")
+	// What comes of it nobody decided: the grant of votes cast before is the desk's to write down, not that
+	// of whoever let somebody in again.
+	return asDesk(tx, func() error {
+		if err := s.settlePending(tx, ""); err != nil {
+			return err
+		}
+		return s.reopen(tx, "")
+	})
 }
 
 func (s *Service) reopenMore(tx *models.Tx, job models.Job) error {

@@ -264,18 +264,22 @@ func (s *Service) join(tx *models.Tx, r models.ApprovalRequest, agent *models.Ag
 		return RequestView{}, err
 	}
 	if r.Status == models.RequestApproved {
-		// Whoever approved a call may not come to own the approval by asking for it afterwards.
+		// Whoever approved a call, or was represented by who did, may not come to own the approval by asking
+		// for it afterwards.
 		facts, err := factsOf(tx, r)
 		if err != nil {
 			return RequestView{}, err
 		}
 		for _, a := range askersFor(tx.By, agent, r.ID) {
 			for _, v := range facts.Votes {
-				if v.UserID == a.UserID {
-					return RequestView{}, models.E(models.Unprocessable, fmt.Sprintf(
-						"%s approved this very call for somebody else, and nobody may ask for what they approved. Another account must ask.", v.UserName),
-						map[string]any{"reason": "voter_asks", "request_id": r.ID})
+				if v.UserID != a.UserID && ownerOf(v) != a.UserID {
+					continue
 				}
+				what := v.UserName + " approved this very call for somebody else, and nobody may ask for what they approved."
+				if v.UserID != a.UserID {
+					what = fmt.Sprintf("%s approved this very call in the place of %s, and nobody may ask for what was approved in their place.", v.UserName, v.OnBehalfOfName)
+				}
+				return RequestView{}, models.E(models.Unprocessable, what+" Another account must ask.", map[string]any{"reason": "voter_asks", "request_id": r.ID})
 			}
 		}
 	}
@@ -498,7 +502,11 @@ func decidedBy(tx *models.Tx, r models.ApprovalRequest) ([]string, error) {
 		if f.Routing, err = routingOf(r); err != nil {
 			return nil, err
 		}
-		f.Votes = f.basis()
+		a, _, err := approvalOf(tx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		f.Votes = f.basis(a)
 	}
 	var names []string
 	for _, v := range f.Votes {

@@ -34,7 +34,7 @@ func (s *Service) settle(tx *models.Tx, r *models.ApprovalRequest) (Tally, error
 func (s *Service) settleAs(tx *models.Tx, r *models.ApprovalRequest, facts Facts, tally Tally) error {
 	switch tally.Status {
 	case models.RequestApproved:
-		return s.grant(tx, r, facts)
+		return s.grant(tx, r, facts, tally.yes)
 	case models.RequestUnrouted:
 		return s.unroute(tx, r, facts, tally)
 	}
@@ -163,16 +163,16 @@ func (s *Service) settleRows(tx *models.Tx, rows []models.ApprovalRequest) error
 }
 
 func (s *Service) revokeIfVoterGone(tx *models.Tx, r *models.ApprovalRequest) error {
-	yes, err := yesVotes(tx, *r)
+	a, ok, err := approvalOf(tx, r.ID)
+	if err != nil || !ok || a.Status != models.ApprovalGranted {
+		return err
+	}
+	yes, err := yesVotes(tx, *r, a)
 	if err != nil {
 		return err
 	}
 	gone, err := voterGone(tx, yes)
 	if err != nil || gone == "" {
-		return err
-	}
-	a, ok, err := approvalOf(tx, r.ID)
-	if err != nil || !ok || a.Status != models.ApprovalGranted {
 		return err
 	}
 	return s.revokeGone(tx, r, a, gone)
@@ -220,9 +220,16 @@ func (s *Service) concluded(tx *models.Tx, r models.ApprovalRequest, note string
 
 const exitSendBack = "send_back"
 
-// grant gives leave for the call of a request.
-func (s *Service) grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) error {
-	a := models.Approval{ID: tx.NewID(models.PrefixApproval), WorkspaceID: r.WorkspaceID, RequestID: r.ID, Digest: r.Digest,
+// grant gives leave for the call of a request, on the votes that count.
+func (s *Service) grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts, votes []models.Vote) error {
+	if n := facts.Routing.Required(); facts.Routing.Steps() == 1 && len(votes) > n {
+		votes = votes[:n]
+	}
+	ids := make([]string, len(votes))
+	for i, v := range votes {
+		ids[i] = v.ID
+	}
+	a := models.Approval{ID: tx.NewID(models.PrefixApproval), WorkspaceID: r.WorkspaceID, RequestID: r.ID, Digest: r.Digest, VoteIDs: strings.Join(ids, " "),
 		Status: models.ApprovalGranted, GrantedAt: tx.Now, ExpiresAt: tx.Now.Add(facts.Routing.Authority().Valid())}
 	if err := tx.DB.Create(&a).Error; err != nil {
 		return fmt.Errorf("approvals: grant: %w", err)
@@ -243,7 +250,7 @@ func (s *Service) grant(tx *models.Tx, r *models.ApprovalRequest, facts Facts) e
 		return err
 	}
 	approvers := []map[string]any{}
-	for _, v := range facts.basis() {
+	for _, v := range votes {
 		approver := map[string]any{"vote": v.ID, "user": v.UserID, "name": v.UserName, "role": v.Role, "channel": v.Channel}
 		if v.OnBehalfOfID != nil {
 			approver["on_behalf_of_name"], approver["on_behalf_of_id"] = v.OnBehalfOfName, *v.OnBehalfOfID

@@ -133,6 +133,7 @@ type Approval struct {
 	WorkspaceID    string
 	RequestID      string
 	Digest         string
+	VoteIDs        string // of the votes the grant rests on, a space between them; empty for old grants
 	Status         ApprovalStatus
 	GrantedAt      Time
 	ExpiresAt      Time

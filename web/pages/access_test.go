@@ -79,7 +79,8 @@ func posts(d *desk) []struct{ who, path string } {
 		{"petra", "/cases/" + caseID + "/snooze"}, {"petra", "/cases/" + caseID + "/unsnooze"}, {"petra", "/cases/" + caseID + "/reroute"}, {"lars", "/settings/hours"},
 		{"fiona", "/approvals/" + request}, {"fiona", "/approvals/" + request + "/vote"}, {"fiona", "/approvals/" + request + "/revoke"}, {"fiona", "/approvals/" + request + "/withdraw"},
 		{"fiona", "/settings/period"}, {"adam", "/settings/holidays"}, {"adam", "/settings/holidays/remove"}, {"adam", "/settings/bindings"},
-		{"adam", "/settings/rules"}, {"adam", "/settings/rules/" + rules[0].Rule.ID + "/retire"}, {"petra", "/logout"},
+		{"adam", "/settings/rules"}, {"adam", "/settings/rules/" + rules[0].Rule.ID + "/retire"},
+		{"petra", "/cases/bulk"}, {"petra", "/cases/bulk/do"}, {"petra", "/views"}, {"petra", "/views/view_1/rename"}, {"petra", "/views/view_1/delete"}, {"petra", "/logout"},
 	}
 }
 

@@ -54,6 +54,11 @@ func TestAQuestionAboutARequestIsAskedAnsweredAndClosed(t *testing.T) {
 		if v := c.get(c.agent, id); v.Instruction != nil || v.Handovers[1].Answer != "Yes, on page 2." {
 			t.Errorf("after the answer: %+v", v)
 		}
+		told, _, err := c.store.Notices(t.Context(), c.fiona, "")
+		must(t, err)
+		if len(told) != 1 || told[0].Kind != queue.NoticeAnswered || told[0].Subject != r.ID {
+			t.Errorf("who asked about the request is told %+v", told)
+		}
 		p, err = c.desk.Page(t.Context(), c.fiona, id)
 		must(t, err)
 		if len(p.Exits) != 1 || p.Exits[0].Code != "ask_agent" {

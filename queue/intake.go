@@ -519,5 +519,26 @@ func answer(tx *models.Tx, caseID string, f filing) (HandoverResult, error) {
 	if err := disturb(tx, c, wakeAnswered); err != nil {
 		return HandoverResult{}, err
 	}
+	if err := tellAnswered(tx, c, f); err != nil {
+		return HandoverResult{}, err
+	}
 	return resultOf(next, false), tx.Audit("case.answered", requestRef(tx, c), map[string]any{"version": next.Version, "run_id": f.runID})
+}
+
+// NoticeAnswered tells who asked the agent a question that it answered. It leads to the case, or to the
+// approval request when that is what the question was about.
+const NoticeAnswered models.NoticeKind = "case.answered"
+
+func tellAnswered(tx *models.Tx, c models.Case, f filing) error {
+	var asked []models.Decision
+	err := tx.DB.Select("id", "decided_by_id").Where("case_id = ? AND workspace_id = ? AND exit = ?", c.ID, c.WorkspaceID, exitAskAgent).
+		Order("decided_at DESC, id DESC").Limit(1).Find(&asked).Error
+	if err != nil || len(asked) == 0 || asked[0].DecidedByID == nil {
+		return err
+	}
+	subject := c.ID
+	if forQuestions(c) && c.RequestID != nil {
+		subject = *c.RequestID
+	}
+	return tx.Tell(NoticeAnswered, subject, map[string]any{"by": f.agentName, "invoice_id": c.InvoiceID, "invoice_number": c.InvoiceNumber, "case_id": c.ID}, *asked[0].DecidedByID)
 }

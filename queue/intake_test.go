@@ -315,6 +315,11 @@ func TestAnAgentAnswersAPersonsQuestion(t *testing.T) {
 		if out.Created || out.CaseID != id || out.Status != models.CaseOpen {
 			t.Errorf("answered %+v", out)
 		}
+		told, _, err := c.store.Notices(t.Context(), c.clara, "")
+		must(t, err)
+		if len(told) != 1 || told[0].Kind != queue.NoticeAnswered || told[0].Subject != id {
+			t.Errorf("who asked is told %+v", told)
+		}
 		p, err := c.desk.Page(t.Context(), c.clara, id)
 		must(t, err)
 		if p.Case.Instruction != nil || p.Case.Version != 3 || p.Question != "" {

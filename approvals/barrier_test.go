@@ -3,6 +3,7 @@ package approvals_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -238,6 +239,39 @@ func TestRedeemAgainstRevoke(t *testing.T) {
 		wantCode(t, revoke, models.Conflict)
 		if redeem != nil || page.Grant.Status != models.ApprovalRedeemed {
 			t.Errorf("redeemed first: %v, %+v", redeem, page.Grant)
+		}
+	})
+}
+
+func TestVoteAgainstLeaving(t *testing.T) {
+	inBothOrders(t, func(t *testing.T, d *desk, swapped bool) {
+		d.rule(financeRule(2))
+		v := d.request("robot", ask(t, "100.00"))
+		d.yes("fumiko", v.RequestID)
+		// The second yes needs the first voter's membership, which is just being taken away.
+		vote, leave := d.raceOf(swapped, gate{"memberships", "user_id", d.users["fumiko"].ID}, d.castVote("frank", v.RequestID, models.VoteApprove), func() error {
+			return d.store.InTx(t.Context(), models.Operator(company), func(tx *models.Tx) error {
+				err := tx.DB.Exec("UPDATE memberships SET active = ? WHERE user_id = ? AND workspace_id = ?", false, d.users["fumiko"].ID, company).Error
+				if err != nil {
+					return err
+				}
+				return d.svc.PeopleChanged(tx, d.users["fumiko"].ID)
+			})
+		})
+		got := d.status(v.RequestID)
+		if leave != nil || got.ApprovalID != "" {
+			t.Fatalf("an approval rests on the vote of somebody who is gone: %v, %+v", leave, got)
+		}
+		if swapped {
+			// Fumiko is gone before the vote counts: too few people are left.
+			wantCode(t, vote, models.Conflict)
+			if got.Status != models.RequestUnrouted {
+				t.Errorf("the request is %s: %+v", got.Status, got)
+			}
+			return
+		}
+		if vote != nil || got.Status != models.RequestApproved || !strings.Contains(got.Reason, "fumiko") {
+			t.Errorf("the grant came first and is revoked with her leaving: %v, %+v", vote, got)
 		}
 	})
 }

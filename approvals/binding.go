@@ -24,6 +24,9 @@ type BoundValue struct {
 	Pointer string // where it stands in the arguments; empty when it is the request's own
 }
 
+// boundAmount names the amount among the bound values.
+const boundAmount = "Amount"
+
 // bind compares the claims of a request with its call, at the places the workspace states for the
 // tool. A value without a place, or absent there, is the request's own. The issues name the claims
 // that differ from the call.
@@ -40,7 +43,7 @@ func bind(b models.Binding, arguments json.RawMessage, claimed RequestInput) (bo
 			out.SupplierID = said
 			return ""
 		}},
-		{"Amount", b.Amount, "/amount", claimed.Amount.Text(), func(said string, number bool) bool {
+		{boundAmount, b.Amount, "/amount", claimed.Amount.Text(), func(said string, number bool) bool {
 			return sameAmount(said, number, claimed.Amount.Text())
 		}, nil},
 		{"Currency", b.Currency, "/currency", claimed.Amount.Currency(), func(said string, number bool) bool {

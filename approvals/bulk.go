@@ -223,7 +223,7 @@ func lookAt(tx *models.Tx, r models.ApprovalRequest, page RequestPage) ([]string
 	if len(like) > 0 {
 		look = append(look, "It may be a duplicate of "+strings.Join(like, ", "))
 	}
-	if !page.IsBound {
+	if !page.IsBound || page.AmountSaid {
 		look = append(look, "Its amount could not be compared with the call")
 	}
 	if err := checkPeriod(tx, r.PostingDate); err != nil {

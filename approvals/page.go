@@ -19,6 +19,9 @@ type RequestPage struct {
 	Evidence  []json.RawMessage
 	Binding   []BoundValue // how the claims stand in the call
 	IsBound   bool         // the workspace knows where the values stand in this tool's arguments
+	// AmountSaid is set when the call itself does not carry the amount where the workspace looks for it: it
+	// is then only what the asker says.
+	AmountSaid bool
 
 	Asked    []models.User // every account that asked, the first one first
 	OnBehalf []models.User // who answers for them, or made their token
@@ -151,6 +154,7 @@ func fillCall(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
 		return err
 	}
 	p.Binding = values.Values
+	p.AmountSaid = binding.Amount != "" && !slices.ContainsFunc(values.Values, func(v BoundValue) bool { return v.Name == boundAmount && v.Pointer != "" })
 	if p.Correctable, _, err = correctables(p.Arguments, binding); err != nil {
 		return err
 	}

@@ -34,11 +34,35 @@ func (s *Service) settle(tx *models.Tx, r *models.ApprovalRequest) (Tally, error
 func (s *Service) settleAs(tx *models.Tx, r *models.ApprovalRequest, facts Facts, tally Tally) error {
 	switch tally.Status {
 	case models.RequestApproved:
-		return s.grant(tx, r, facts, tally.yes)
+		again, err := countLocked(tx, facts)
+		if err != nil {
+			return err
+		}
+		if again.Status != models.RequestApproved {
+			return s.settleAs(tx, r, facts, again)
+		}
+		return s.grant(tx, r, facts, again.yes)
 	case models.RequestUnrouted:
 		return s.unroute(tx, r, facts, tally)
 	}
 	return nil
+}
+
+// countLocked counts again once nobody whose vote or place counts can leave or lose a role before the grant
+// is committed: an earlier voter's leaving waits for it and then revokes it, or is seen here.
+func countLocked(tx *models.Tx, facts Facts) (Tally, error) {
+	ids := map[string]bool{}
+	for _, v := range facts.Votes {
+		ids[v.UserID], ids[ownerOf(v)] = true, true
+	}
+	if err := lockMembers(tx, keys(ids)...); err != nil {
+		return Tally{}, err
+	}
+	members, err := membersFor(tx, facts)
+	if err != nil {
+		return Tally{}, err
+	}
+	return facts.Count(members), nil
 }
 
 // settleBatch bounds how many requests one transaction settles; the others follow in jobs.

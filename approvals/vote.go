@@ -57,7 +57,7 @@ func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput, f
 	var late error // the answer when the vote came to nothing but what it found out stays
 	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		late = nil
-		if err := lockMember(tx, tx.By.UserID); err != nil {
+		if err := lockVoters(tx, in.RequestID); err != nil {
 			return err
 		}
 		r, err := lockVisible(tx, in.RequestID)
@@ -284,12 +284,26 @@ func (s *Service) countYes(tx *models.Tx, r *models.ApprovalRequest, before int)
 	return tell(tx, NoticeWaiting, r.ID, noticeData(*r), deciderIDs(facts, members)...)
 }
 
-// lockMember makes a vote and the change of the voter's membership wait for one another: either the
-// change sees the vote and takes it back, or the vote sees the change.
-func lockMember(tx *models.Tx, userID string) error {
+// lockVoters locks the memberships of the voter and of everybody whose vote or place counts already, before
+// the request itself: who takes a membership away locks that before the requests it touches as well.
+func lockVoters(tx *models.Tx, requestID string) error {
+	var votes []models.Vote
+	if err := tx.DB.Select("user_id", "on_behalf_of_id").Where("request_id = ? AND workspace_id = ?", requestID, tx.By.WorkspaceID).Find(&votes).Error; err != nil {
+		return fmt.Errorf("approvals: read voters: %w", err)
+	}
+	ids := map[string]bool{tx.By.UserID: true}
+	for _, v := range votes {
+		ids[v.UserID], ids[ownerOf(v)] = true, true
+	}
+	return lockMembers(tx, keys(ids)...)
+}
+
+// lockMembers makes a vote, or what it grants, and changes of the memberships it rests on wait for one
+// another: either is seen by the other. Always in one order.
+func lockMembers(tx *models.Tx, userIDs ...string) error {
 	var rows []models.Membership
-	if err := tx.Lock().Where("user_id = ? AND workspace_id = ?", userID, tx.By.WorkspaceID).Find(&rows).Error; err != nil {
-		return fmt.Errorf("approvals: lock membership: %w", err)
+	if err := tx.Lock().Where("user_id IN ? AND workspace_id = ?", userIDs, tx.By.WorkspaceID).Order("user_id").Find(&rows).Error; err != nil {
+		return fmt.Errorf("approvals: lock memberships: %w", err)
 	}
 	return nil
 }

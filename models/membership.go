@@ -290,6 +290,10 @@ func (tx *Tx) AddMember(n NewUser) (User, bool, error) {
 	if n.Service {
 		kind = KindService
 	}
+	// However the address is written, it is one person's: "<a@example.com>" must not pass as somebody new.
+	if email, err := NormaliseEmail(n.Email); err == nil {
+		n.Email = email
+	}
 	known, err := tx.UserByEmail(n.Email)
 	if err == nil {
 		if err := tx.notOneself(known.ID); err != nil {

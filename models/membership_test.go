@@ -288,6 +288,14 @@ func TestOnlyAdminsChangePeopleAndNobodyThemselves(t *testing.T) {
 				_, _, err := tx.AddMember(models.NewUser{Email: "ADAM@example.com", Roles: []models.Role{models.RoleFinanceLead}})
 				return err
 			}, models.Unprocessable},
+			{"an admin adds themself in another spelling", adam, func(tx *models.Tx) error {
+				_, _, err := tx.AddMember(models.NewUser{Email: " <Adam@example.com> ", Roles: []models.Role{models.RoleFinanceLead}})
+				return err
+			}, models.Unprocessable},
+			{"a service account is added as a clerk in another spelling", adam, func(tx *models.Tx) error {
+				_, _, err := tx.AddMember(models.NewUser{Email: "<robot@example.com>", Roles: []models.Role{models.RoleAPClerk}})
+				return err
+			}, models.ValidationError},
 			{"no role is left", adam, func(tx *models.Tx) error { return tx.SetRoles(anna.ID, nil) }, models.ValidationError},
 			{"a role that is none", adam, func(tx *models.Tx) error { return tx.SetRoles(anna.ID, []models.Role{"boss"}) }, models.ValidationError},
 			{"a service account becomes a finance lead", adam, func(tx *models.Tx) error { return tx.SetRoles(robot.ID, []models.Role{models.RoleFinanceLead}) }, models.ValidationError},

@@ -201,7 +201,11 @@ func joinRoles(roles []Role) string {
 // UserByEmail finds a user; ErrNoRow when there is none.
 func (tx *Tx) UserByEmail(email string) (User, error) {
 	var u User
-	err := tx.DB.Where("email = ?", strings.ToLower(strings.TrimSpace(email))).Take(&u).Error
+	known, err := NormaliseEmail(email)
+	if err != nil {
+		known = strings.ToLower(strings.TrimSpace(email))
+	}
+	err = tx.DB.Where("email = ?", known).Take(&u).Error
 	return u, err
 }
 

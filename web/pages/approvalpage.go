@@ -61,7 +61,7 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 		return err
 	}
 	out := v.approvalPage(around, page, invoice, r, form)
-	if err := v.besideRequest(&out, page); err != nil {
+	if err := v.besideRequest(&out, page, r); err != nil {
 		return err
 	}
 	if err := typed.onApproval(&out); err != nil {
@@ -72,13 +72,13 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 
 // besideRequest adds what the desk knows besides the request itself: until when it can be decided, what changed
 // since an earlier one, and which other invoices it may be again.
-func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPage) error {
+func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPage, r reader) error {
 	out.Match = matchView(approvals.MatchOf(page.Evidence, page.Invoice))
 	before, err := v.p.approvals.EarlierRequestOf(v.ctx, v.by, page.Request.ID)
 	if err != nil {
 		return err
 	}
-	out.Before = v.earlierRequest(before)
+	out.Before = r.earlierRequest(v, before)
 	if out.Duplicates, err = v.duplicateCandidates(models.Invoice{ID: page.Request.InvoiceID}); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPag
 
 // deadline says how long a request can be decided, and whether that is less than a business day.
 func (v *visit) deadline(expires models.Time, calendar models.Calendar) *views.Deadline {
-	left := span(expires.Sub(v.now))
+	left := span(nearest(expires.Sub(v.now)))
 	d := &views.Deadline{Text: left + " are left", Moment: expires.In(v.zone).Format("Monday 2 January 2006 at 15:04") + ", " + v.zone.String(),
 		Soon: !calendar.AddBusinessDays(models.At(v.now), 1).Before(expires.Time)}
 	if strings.HasPrefix(left, "1 ") {
@@ -150,7 +150,7 @@ func signed(text string, show func(string) string) string {
 }
 
 // earlierRequest says what the request before for the same write and invoice was, and what differs.
-func (v *visit) earlierRequest(e *approvals.EarlierRequest) *views.EarlierRequest {
+func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.EarlierRequest {
 	if e == nil {
 		return nil
 	}
@@ -180,13 +180,13 @@ func (v *visit) earlierRequest(e *approvals.EarlierRequest) *views.EarlierReques
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out.SentBack = append(out.SentBack, ui.Pair(name, fmt.Sprint(e.Correction[name])))
+		out.SentBack = append(out.SentBack, ui.Pair(name, r.shown(name, fmt.Sprint(e.Correction[name]))))
 	}
 	if e.SameCall {
 		out.Same = "It is the very same call as then."
 	}
 	for _, c := range e.Changes {
-		change := views.ChangedValue{Then: ui.Foreign(c.Then), Now: ui.Foreign(c.Now), WasThere: c.WasThere, IsThere: c.IsThere}
+		change := views.ChangedValue{Then: ui.Foreign(r.shown(c.Name, c.Then)), Now: ui.Foreign(r.shown(c.Name, c.Now)), WasThere: c.WasThere, IsThere: c.IsThere}
 		switch {
 		case c.Argument:
 			change.Argument = ui.Foreign(c.Name)
@@ -216,14 +216,17 @@ func evidenceChange(then, now int) string {
 func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invoice views.Invoice, r reader, form voteForm) views.ApprovalPage {
 	q := page.Request
 	badge := requestBadge(page.Status)
+	if page.Grant != nil {
+		badge = standBadge(page.Status, page.Grant.Status)
+	}
 	badge.TestID = "approval-status"
 	out := views.ApprovalPage{
-		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(q.AskerName),
+		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(askedBy(page)),
 		OnBehalf: onBehalf(page.OnBehalf), CallHeading: callHeading(page), Sentence: writeSentence(page),
 		Amount: page.Amount.FormatNumber(), Currency: page.Amount.Currency(), InWords: ui.Words(page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,
 		Summary: ui.Foreign(q.Summary), Explained: ui.Foreign(q.Explanation), Run: ui.Foreign(q.RunID), Evidence: r.evidence(page.Evidence),
-		Rule: v.rule(page), Votes: v.votes(page.Votes), WhyNot: v.whyNot(page), Grant: v.grant(page.Grant), Notices: v.requestNotices(page),
+		Rule: v.rule(page), Votes: v.votes(page.Votes), WhyNot: v.whyNot(page), Grant: v.grant(page.Grant), Notices: v.requestNotices(page, r),
 		Timeline: v.timeline(page.Timeline, nil),
 	}
 	out.Call.InWords = "" // the sentence above says it, from the values that were compared
@@ -257,6 +260,20 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	}
 	out.Conflict, out.Changes = v.voteTooLate(page, form)
 	return out
+}
+
+// askedBy names who asks: for a call that people filed from a case, them and the agent they did it for.
+func askedBy(page approvals.RequestPage) string {
+	var people []string
+	for _, u := range page.Asked {
+		if u.Kind == models.KindPerson && u.ID != page.Request.AskerID {
+			people = append(people, u.Name)
+		}
+	}
+	if len(people) == 0 {
+		return page.Request.AskerName
+	}
+	return list(people) + ", for " + page.Request.AskerName
 }
 
 // supplierOf names the supplier with its id, as the invoice has them.
@@ -426,11 +443,18 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	}
 	out := views.Rule{Name: ruleName(c.ID, c.Version), Text: page.RuleText, Valid: "An approval is good for " + span(c.Valid()) + " and one call.",
 		Written: fmt.Sprintf("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
+	if page.Routing.Rule == nil {
+		// Nobody was asked by this rule: a person found who decides, and the rule says how far they may.
+		out.Name = orSome(page.Named, "One person") + " was named by " + orSome(page.NamedBy, "a person") + " for this item"
+		out.Text = "the limit is from " + ruleName(c.ID, c.Version) + " (" + page.RuleText + ")"
+		out.Need = "One yes of " + orSome(page.Named, "the person named")
+		return out
+	}
 	switch required := page.Routing.Required(); {
 	case c.Sequence():
 		out.Need = "Two people one after the other: first a yes of " + who
 	case page.Named != "" && required == 1:
-		out.Need = "One yes of " + page.Named
+		out.Need = "One yes of " + lower(who) + " or " + page.Named
 	case required == 1:
 		out.Need = "One yes of " + lower(who)
 	default:
@@ -476,11 +500,20 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 				names = append(names, voter(vote))
 			}
 		}
-		return fmt.Sprintf("%s %s this %s.", orSome(list(names), "Somebody"), page.Status, v.ago(q.DecidedAt))
+		text := fmt.Sprintf("%s %s this %s", orSome(list(names), "Somebody"), page.Status, v.ago(q.DecidedAt))
+		if page.Grant != nil {
+			switch page.Grant.Status {
+			case models.ApprovalExpired:
+				text += "; the approval expired unused"
+			case models.ApprovalRevoked:
+				text += "; the approval was revoked before it was used"
+			}
+		}
+		return text + "."
 	case models.RequestExpired:
 		return "This expired " + v.ago(q.ExpiresAt) + "; nobody decided it in time, and nothing was approved."
 	case models.RequestWithdrawn:
-		return "This was withdrawn " + v.ago(q.DecidedAt) + ": " + sentence(q.Reason)
+		return "This was withdrawn " + v.ago(q.DecidedAt) + ": " + sentence(keptReason(q.Reason))
 	case models.RequestUnrouted:
 		return "Nobody can decide this until an approver is found."
 	}
@@ -510,7 +543,7 @@ func (v *visit) grant(g *approvals.Grant) *views.Grant {
 }
 
 // requestNotices are what to know before going on.
-func (v *visit) requestNotices(page approvals.RequestPage) []ui.Notice {
+func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice {
 	var out []ui.Notice
 	q := page.Request
 	open := page.Status == models.RequestPending || page.Status == models.RequestUnrouted
@@ -529,6 +562,10 @@ func (v *visit) requestNotices(page approvals.RequestPage) []ui.Notice {
 		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The amount could not be compared with the call", TestID: "unbound",
 			Text: "The workspace does not state where this tool's arguments carry the amount. Read the arguments themselves; the rule with the highest limit decides."})
 	}
+	if open && page.AmountSaid {
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The call does not say this amount", TestID: "unbound",
+			Text: "Where the workspace looks for it the call carries no amount, so " + ui.Foreign(page.Amount.Format()) + " is only what the asker says. Read the arguments themselves before you decide."})
+	}
 	if in := page.Instruction; in != nil && in.Kind == models.InstructRetryWith {
 		n := ui.Notice{Tone: ui.ToneInfo, Heading: "It was sent back: the agent calls again with a correction", TestID: "sent-back"}
 		names := make([]string, 0, len(in.Input))
@@ -538,13 +575,13 @@ func (v *visit) requestNotices(page approvals.RequestPage) []ui.Notice {
 		slices.Sort(names)
 		var changed []string
 		for _, name := range names {
-			changed = append(changed, fmt.Sprintf("%s: %v", ui.Label(name).Plain(), in.Input[name]))
+			changed = append(changed, fmt.Sprintf("%s: %s", ui.Label(name).Plain(), r.shown(name, fmt.Sprint(in.Input[name]))))
 		}
 		n.Text = ui.Foreign(strings.Join(changed, "; "))
 		out = append(out, n)
 	}
 	if g := page.Grant; g != nil && g.Status == models.ApprovalRevoked {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The approval was revoked " + v.ago(g.RevokedAt), Text: ui.Foreign(g.RevokeReason), TestID: "revoked"})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The approval was revoked " + v.ago(g.RevokedAt), Text: ui.Foreign(keptReason(g.RevokeReason)), TestID: "revoked"})
 	}
 	if page.CanRevoke {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: "You approved this. Until it is used you can take the approval back.", LinkText: "Revoke the approval…",
@@ -605,6 +642,15 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 	f.After = "The agent then has " + valid + " to make exactly this call, once."
 	if left := page.Tally.Required - page.Tally.Yes - 1; left > 0 {
 		f.After = plural(left, "more person has to say yes after you", "more people have to say yes after you") + ". " + f.After
+	}
+	for _, d := range page.Deciders {
+		if d.You && d.May && d.OnBehalfOf == "" {
+			f.OnBehalf = "" // a person's own place goes first
+			break
+		}
+		if d.You && d.May {
+			f.OnBehalf = d.OnBehalfOf
+		}
 	}
 	f.Heading, f.Errors = refused.heading, refused.summary(fields...)
 	return f

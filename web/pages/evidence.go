@@ -32,6 +32,15 @@ func seesBankData(by models.Principal) bool {
 	return by.Has(models.RoleMasterData, models.RoleFinanceLead, models.RoleAuditor)
 }
 
+// shown is a value that stands beside its name: what the reader may see of it. name may be a path.
+func (r reader) shown(name, value string) string {
+	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '/' || c == '.' })
+	if value == "" || r.bankData || !slices.ContainsFunc(append(parts, name), models.IsPrivateName) {
+		return value
+	}
+	return withheldText
+}
+
 const withheldText = "shown to master data, finance lead and auditor only"
 
 // withhold replaces tax and bank data in place and answers whether there was any.

@@ -343,6 +343,13 @@ func (c *proofClerk) authority(p *Proof) error {
 		return err
 	}
 	a := &ProofAuthority{Text: rule.Text(names), Required: routing.Required(), Rule: routing.Rule, Named: routing.Named, People: []ProofPerson{}}
+	if routing.Rule == nil && c.r.NamedID != nil {
+		by := ""
+		if c.r.NamedByID != nil {
+			by = " by " + names[*c.r.NamedByID]
+		}
+		a.Text = fmt.Sprintf("%s, named%s for this item; limit from %s version %d: %s", names[*c.r.NamedID], by, RuleName(rule.ID), rule.Version, rule.Text(names))
+	}
 	if c.r.NamedID != nil {
 		a.Person = &ProofPerson{UserID: *c.r.NamedID, Name: names[*c.r.NamedID]}
 	}

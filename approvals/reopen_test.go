@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apdesk/apdesk/approvals"
@@ -177,6 +178,51 @@ func TestNoticesOfARequestAreReadOnceItNeedsNobody(t *testing.T) {
 		d.runJobs()
 		if d.standing(lapses.RequestID) != models.RequestExpired || d.unread("frank", "request.waiting") != 0 || d.unread("frank", "request.expiring") != 0 || d.unread("frank", "request.lapsed") != 1 {
 			t.Errorf("after it lapsed frank has %v", d.notices("frank"))
+		}
+	})
+}
+
+func TestWhoNamingWouldRefuseIsNotOffered(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
+		d.rule(financeRule(2))
+		d.takeRole("frank", models.RoleFinanceLead)
+		d.rule(approvals.NewRule{People: []string{"fumiko@example.com", "nina@example.com", "lars@example.com"}, Required: 1, Currency: "EUR", From: "0", To: "9000", Supplier: "V-1"})
+		v := d.request("robot", ask(t, "250.00"))
+		list, err := d.svc.Candidates(t.Context(), d.web("lars"), v.RequestID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			switch c.Name {
+			case "nina":
+				if !c.May {
+					t.Errorf("nina makes the second of two and is not offered: %s", c.Why)
+				}
+			case "fumiko":
+				if c.May || c.Why != "alone is not enough: the rule asks for 2 different people, and with them there are 1" {
+					t.Errorf("fumiko is one of the two already: %t %q", c.May, c.Why)
+				}
+			case "lars":
+				if c.May || c.Why != "looks for the approver, and nobody names themself" {
+					t.Errorf("lars: %t %q", c.May, c.Why)
+				}
+			}
+		}
+	})
+}
+
+func TestTheProofOfANamedApproverSaysThatTheRuleOnlyGaveTheLimit(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
+		rule := d.rule(approvals.NewRule{Role: models.RoleAPLead, ThenRole: models.RoleFinanceLead, Currency: "EUR", From: "300", To: "500"})
+		d.rule(approvals.NewRule{Role: models.RoleFinanceLead, Currency: "EUR", From: "400", To: "450", Supplier: "V-1"})
+		v := d.request("robot", ask(t, "200.00"))
+		d.tx(d.web("lars"), func(tx *models.Tx) error { return d.svc.NameApprover(tx, v.RequestID, "fumiko@example.com") })
+		proof, err := d.svc.Proof(t.Context(), d.web("audrey"), v.RequestID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := proof.Authority; a.Required != 1 || !strings.HasPrefix(a.Text, "fumiko, named by lars for this item; limit from Rule ") || a.Named.ID == rule.ID {
+			t.Errorf("%+v", a)
 		}
 	})
 }

@@ -320,6 +320,7 @@ type VoteForm struct {
 	// SecondStep is asked for when the same call ran before.
 	SecondStep   *ui.Field
 	ApproveLabel string // "Approve 1,234.50 EUR"
+	OnBehalf     string // whose place the reader decides in, empty for their own
 	After        string // "The agent then has 24 h to make exactly this call, once."
 }
 

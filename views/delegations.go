@@ -28,6 +28,7 @@ type DelegationCard struct {
 	What    string // "every document type", "document type KR"
 	Note    ui.Foreign
 	Moved   string // "3 requests wait with Jonas Weber through it now"
+	Warning string // "1 open request has nobody who can decide it", empty when none
 	Set     string // "set by Lars Lindner, 1 Dec 2026"
 	End     *DelegationEnd
 }

@@ -18,7 +18,9 @@ type ProofPage struct {
 	Amount   string
 	Currency string
 	Sentence ui.Foreign // what the call does
-	Tool     ui.Foreign
+	// AuthorityHeading is "The rule, as it was", or says that a person was named.
+	AuthorityHeading string
+	Tool             ui.Foreign
 	// Arguments are the exact ones; Withheld says that some are hidden from this reader.
 	Arguments ui.Value
 	Withheld  bool

@@ -68,7 +68,7 @@ func sampleProof() views.ProofPage {
 	}
 	p := samplePage("Proof areq_01m45mn5m0dbk7gftfsrsf5vk8 INV-778", "/approvals/areq_01m45mn5m0dbk7gftfsrsf5vk8/proof")
 	p.LiveURL = ""
-	out := views.ProofPage{
+	out := views.ProofPage{AuthorityHeading: "The rule, as it was",
 		Page: p, ID: "areq_01m45mn5m0dbk7gftfsrsf5vk8", BackURL: "/approvals/areq_01m45mn5m0dbk7gftfsrsf5vk8", JSONURL: "/approvals/areq_01m45mn5m0dbk7gftfsrsf5vk8/proof.json",
 		State:  "Approved by Ines Roth and Jonas Weber on behalf of Ines Hoffmann on 5 Oct 2026 at 11:01, posted as 5100001234 on 5 Oct 2026 at 11:03.",
 		Issuer: "1000 · Nordlicht Handels GmbH", MadeAt: "5 Oct 2026, 09:30:00 UTC (11:30:00 Europe/Berlin)", Amount: "12,234.50", Currency: "EUR",

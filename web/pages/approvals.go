@@ -262,7 +262,7 @@ func waitingWords(w waitingCount) string {
 func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 	rows := make([]views.ApprovalRow, 0, len(items))
 	for _, i := range items {
-		row := views.ApprovalRow{ID: i.RequestID, URL: v.fromHere(requestURL(i.RequestID)), Status: requestBadge(i.Status), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
+		row := views.ApprovalRow{ID: i.RequestID, URL: v.fromHere(requestURL(i.RequestID)), Status: standBadge(i.Status, i.Approval), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
 			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), InvoiceURL: v.invoiceURL(i.InvoiceID),
 			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: result(i), OnBehalf: i.OnBehalfOf}
 		if i.Required > 0 {
@@ -382,7 +382,28 @@ func votedWords(in approvals.VoteInput) string {
 
 // askRevoke is GET /approvals/{request_id}/revoke: a page of its own, since taking an approval back
 // cannot be undone.
-func (v *visit) askRevoke() error { return v.confirmOnRequest(revoking, http.StatusOK, refusal{}) }
+func (v *visit) askRevoke() error {
+	return v.askToTakeBack(revoking, func(id string) error {
+		_, err := v.p.approvals.ApprovalToRevoke(v.ctx, v.by, approvals.RevokeInput{RequestID: id})
+		return err
+	})
+}
+
+// askToTakeBack shows the question only to who may answer it, while there is something to take back.
+func (v *visit) askToTakeBack(how takingBack, may func(id string) error) error {
+	id := v.param("id")
+	if err := v.goToRequest(id); err != nil {
+		return err
+	}
+	err := may(id)
+	if models.IsCode(err, models.Conflict) {
+		return seeOther(v.c, string(requestURL(id))) // which says what became of it
+	}
+	if err != nil {
+		return err
+	}
+	return v.confirmOnRequest(how, http.StatusOK, refusal{})
+}
 
 // revoke is POST /approvals/{request_id}/revoke.
 func (v *visit) revoke() error {
@@ -393,7 +414,12 @@ func (v *visit) revoke() error {
 }
 
 // askWithdraw is GET /approvals/{request_id}/withdraw, for people who asked themselves.
-func (v *visit) askWithdraw() error { return v.confirmOnRequest(withdrawing, http.StatusOK, refusal{}) }
+func (v *visit) askWithdraw() error {
+	return v.askToTakeBack(withdrawing, func(id string) error {
+		_, err := v.p.approvals.RequestToWithdraw(v.ctx, v.by, id)
+		return err
+	})
+}
 
 // withdraw is POST /approvals/{request_id}/withdraw.
 func (v *visit) withdraw() error {

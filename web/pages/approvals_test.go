@@ -242,11 +242,11 @@ func TestTheAPLeadSeesWhoCouldBeNamed(t *testing.T) {
 		t.Error("somebody without the limit is named")
 	}
 	wrong := lars.send(seen, "decision-form", one("exit", "name_approver", "input.person", "felix@example.com", "reason", "He knows it."))
-	if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.testID("error-summary"), "Felix may approve up to EUR 100,000.00") {
+	if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.testID("error-summary"), "Felix may approve up to EUR 10,000.00") {
 		t.Errorf("naming somebody without the limit is answered %d: %s", wrong.status, wrong.testID("error-summary"))
 	}
 	lars.follow(lars.send(seen, "decision-form", one("exit", "name_approver", "input.person", "fiona@example.com", "reason", "She knows it."))).wants(t, "case-status", "Resolved")
-	d.signedIn("fiona").get("/approvals/"+request).wants(t, "who-decides", "One yes of Fiona", "named by Lars for this request only")
+	d.signedIn("fiona").get("/approvals/"+request).wants(t, "who-decides", "One yes of Fiona", "Fiona was named by Lars for this item", "the limit is from Rule")
 }
 
 func TestAPersonWhoApprovedCanTakeItBack(t *testing.T) {
@@ -262,8 +262,20 @@ func TestAPersonWhoApprovedCanTakeItBack(t *testing.T) {
 	}
 	gone := fiona.follow(fiona.send(asked, "confirm-form", one("reason", "Wrong supplier.")))
 	gone.wants(t, "grant", "Revoked")
+	gone.wants(t, "approval-status", "Approval revoked")
+	if list := fiona.get("/approvals?tab=decided"); !strings.Contains(list.raw, "Approval revoked") {
+		t.Error("the list still says approved")
+	}
 	gone.wants(t, "revoked", "Wrong supplier.")
+	if again := fiona.do(http.MethodGet, href, nil); again.status != http.StatusSeeOther {
+		t.Errorf("what is revoked is asked about again: %d", again.status)
+	}
 	felix := d.signedIn("felix")
+	for _, path := range []string{href, "/approvals/" + request + "/withdraw"} {
+		if p := felix.do(http.MethodGet, path, nil); p.status != http.StatusForbidden || p.has("confirm-form") {
+			t.Errorf("%s is shown to who may not: %d", path, p.status)
+		}
+	}
 	_, form := asked.fill(t, "confirm-form", one("reason", "x"))
 	form.Set("csrf_token", felix.get("/").doc.Find("input[name=csrf_token]").AttrOr("value", ""))
 	if p := felix.do(http.MethodPost, href, form); p.status != http.StatusForbidden {
@@ -381,6 +393,8 @@ func TestTheDeadlineIsSaidAndWarnedOf(t *testing.T) {
 	if early.has("lapses-soon") {
 		t.Error("a request with a week left is warned of")
 	}
+	d.clock.Advance(time.Second)
+	d.signedIn("fiona").get("/approvals/"+request).wants(t, "deadline", "7 days are left")
 	d.clock.Advance(4*24*time.Hour + 2*time.Hour) // Friday 13:00: a weekend lies between
 	d.signedIn("fiona").get("/approvals/"+request).wants(t, "lapses-soon", "Less than a business day is left", "Monday 12 October 2026 at 11:00")
 }

@@ -83,15 +83,18 @@ func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) view
 	}
 	switch d.State {
 	case approvals.DelegationPlanned:
-		card.Next, card.NextIs = v.at(d.StartsAt), "starts"
+		card.Next, card.NextIs = v.toCome(d.StartsAt), "starts"
 	case approvals.DelegationActive:
-		card.Next, card.NextIs = v.at(d.EndsAt), "ends"
+		card.Next, card.NextIs = v.toCome(d.EndsAt), "ends"
 		card.Moved = v.moved(d)
 	default:
 		card.Next, card.NextIs = v.at(d.EndsAt), "ended"
 		if !d.EndedAt.IsZero() {
 			card.Next, card.NextIs = v.at(d.EndedAt), "ended by "+d.EndedBy
 		}
+	}
+	if d.Stranded > 0 {
+		card.Warning = strandedWords(d)
 	}
 	if !d.CanEnd {
 		return card
@@ -105,6 +108,22 @@ func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) view
 	end.Heading, end.Errors = own.heading, own.summary()
 	card.End = end
 	return card
+}
+
+// strandedWords says what nobody can decide because of an absence.
+func strandedWords(d approvals.DelegationView) string {
+	because := ", because neither of the two may decide what the other asked for, and no other person can."
+	if d.State == approvals.DelegationPlanned {
+		return counts(int64(d.Stranded), "", "1 request that is open now would have nobody who can decide it while this holds", "%d requests that are open now would have nobody who can decide them while this holds") + because
+	}
+	return counts(int64(d.Stranded), "", "1 open request has nobody who can decide it while this holds", "%d open requests have nobody who can decide them while this holds") + because
+}
+
+// toCome is a moment to come, with the time that is left rounded.
+func (v *visit) toCome(t models.Time) ui.Moment {
+	m := v.at(t)
+	m.Text, m.Kind = v.in(t), ui.MomentPlain
+	return m
 }
 
 // delegationHeading says who is away and who decides, as the reader would say it.
@@ -154,6 +173,8 @@ func (v *visit) endMeans(d approvals.DelegationView) string {
 		whose = "you"
 	}
 	switch {
+	case d.State == approvals.DelegationPlanned && d.ToID == nil:
+		return "It never starts."
 	case d.State == approvals.DelegationPlanned:
 		return "It never starts; what waits for " + whose + " stays there. Both are told."
 	case d.ToID == nil:
@@ -216,9 +237,10 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 		Will: []string{
 			"From the start of the first day, requests that wait for the absent person wait for the delegate instead, if both people’s limits cover the amount and nothing else keeps the delegate from deciding. The absent person cannot vote on those meanwhile.",
 			"What the delegate may not decide stays with the absent person, and so does everything when nobody is named.",
+			"What would have nobody left who can decide it is counted beside the absence, before it starts.",
 			"At the midnight after the last day, or when it is ended earlier, what is undecided comes back. Votes already cast keep counting.",
 			"Neither of the two can decide what the other asked for while it holds.",
-			"Both are told, and a vote reads “" + orSome(firstOther(delegate), "delegate") + " on behalf of …” on page and trail.",
+			"With a delegate both are told, and a vote reads “" + orSome(firstOther(delegate), "delegate") + " on behalf of …” on page and trail.",
 		}}
 	for i, field := range []*ui.Field{&person, &delegate, &first, &last, &documentType, &note} {
 		*field = refused.field(*field)
@@ -285,7 +307,11 @@ func (v *visit) delegate() error {
 		_, err = v.p.approvals.Delegate(v.ctx, v.by, n)
 	}
 	if err == nil {
-		v.p.say(v.c, "delegated")
+		said := "delegated"
+		if n.DelegateEmail == "" {
+			said = "away"
+		}
+		v.p.say(v.c, said)
 		return seeOther(v.c, string(v.link(delegationsPath)))
 	}
 	r, ok := refuse(err, formDelegation, "The absence was not planned", typed, nil)

@@ -54,6 +54,7 @@ var flashes = map[string]ui.Flash{
 	"roles_set":        {Tone: ui.ToneGood, Text: "The roles are set and take effect at once."},
 	"deactivated":      {Tone: ui.ToneGood, Text: "The membership is deactivated. What that meant for claims, approvals and requests is done."},
 	"reactivated":      {Tone: ui.ToneGood, Text: "The membership is active again."},
+	"away":             {Tone: ui.ToneGood, Text: "The absence is planned. Requests stay where they are, since nobody is named to decide meanwhile."},
 	"delegated":        {Tone: ui.ToneGood, Text: "The absence is planned, and both people are told."},
 	"delegation_ended": {Tone: ui.ToneGood, Text: "The absence is ended. What was not decided is back where it was."},
 	"preferences_set":  {Tone: ui.ToneGood, Text: "How you work is saved."},

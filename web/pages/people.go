@@ -343,7 +343,10 @@ func (v *visit) limitRows(p models.PersonView) ([]views.LimitRow, error) {
 		if by.Role == "" {
 			how = "by a rule that names people"
 		}
-		if by.Required > 1 {
+		switch {
+		case by.ThenRole != "":
+			how += ", then " + lower(by.ThenRole.Title())
+		case by.Required > 1:
 			how += ", together with somebody else"
 		}
 		rows = append(rows, views.LimitRow{What: writesOf(k.tool, k.documentType), Amount: figures(limit, k.currency), Currency: k.currency, By: how, URL: v.link("/settings/rules")})

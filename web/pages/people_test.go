@@ -399,6 +399,7 @@ func TestAnAbsenceIsPlannedMovesWhatWaitsAndEnds(t *testing.T) {
 		if text := felix.get("/approvals").text("main"); !strings.Contains(text, "Write to Inselwerk") {
 			t.Errorf("nothing moved: %s", text)
 		}
+		felix.get("/approvals/"+request).wants(t, "on-behalf", "You decide on behalf of Fiona.")
 		d.signedIn("audra").get("/settings/delegations").wants(t, "other-delegations", "Fiona is away; Felix decides", "Away now")
 		if p := felix.get("/settings/delegations"); p.has("end-delegation") {
 			t.Error("the delegate can end it")

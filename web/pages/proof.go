@@ -85,6 +85,7 @@ func (v *visit) showProof() error {
 		Tool:     ui.Foreign(p.Call.Tool), Arguments: arguments, Withheld: p.Call.Hidden, Digest: p.Digest.Value,
 		HowDigest: "It is the SHA-256 of the RFC 8785 form of {workspace, tool, arguments}, arguments without top-level approval_id and idempotency_key.",
 		Asked:     v.proofAsked(p), NoVotes: "Nobody voted.", Approval: v.proofApproval(p.Approval)}
+	out.AuthorityHeading = "The rule, as it was"
 	v.proofAuthority(p, &out)
 	for _, vote := range p.Votes {
 		out.Votes = append(out.Votes, v.proofVote(vote))
@@ -212,7 +213,7 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 	return proofFacts("Asked by", list(asked), "Stands behind", list(behind), "Asked", v.both(q.AskedAt)+", "+channelWords(q.Channel), "For", q.Summary,
 		"Invoice", inv.ID, "Invoice number", number, "Supplier", supplier, "Invoice total", money(inv.Amount, inv.Currency), "PO", inv.PoID,
 		"Document type", q.DocumentType, "Posting date", date(q.PostingDate), "Cost centre", q.CostCentre, "Case", q.CaseID, "Run", q.RunID,
-		"Decided", v.bothOr(q.DecidedAt), "Expiry", v.expiryOf(q), "Reason", q.Reason, "Sent back with", corrected(q.Instruction))
+		"Decided", v.bothOr(q.DecidedAt), "Expiry", v.expiryOf(q), "Reason", keptReason(q.Reason), "Sent back with", corrected(q.Instruction))
 }
 
 // expiryOf says when a request that nobody decided lapsed or lapses.
@@ -264,6 +265,8 @@ func (v *visit) proofAuthority(p approvals.Proof, out *views.ProofPage) {
 		out.RuleFacts = v.ruleFacts(*a.Rule, names)
 	} else if a.Named != nil {
 		out.RuleFacts = v.ruleFacts(*a.Named, names)
+		out.RuleFacts[0].Name = "Limit from rule"
+		out.AuthorityHeading = "The person named, and the rule their limit is from"
 	}
 }
 
@@ -316,7 +319,7 @@ func (v *visit) proofApproval(a *approvals.ProofApproval) []views.ProofFact {
 		facts = append(facts, proofFacts("Used", v.both(*a.RedeemedAt)+by)...)
 	}
 	if a.RevokedAt != nil {
-		facts = append(facts, proofFacts("Revoked", v.both(*a.RevokedAt)+" by "+a.RevokedBy, "Why", a.RevokeReason)...)
+		facts = append(facts, proofFacts("Revoked", v.both(*a.RevokedAt)+" by "+a.RevokedBy, "Why", keptReason(a.RevokeReason))...)
 	}
 	if o := a.Outcome; o != nil {
 		words := map[string]string{approvals.OutcomeAwaited: "no report yet", string(approvals.ReportPosted): "posted", string(approvals.ReportFailed): "failed",

@@ -1,12 +1,14 @@
 package pages
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -56,7 +58,7 @@ func (w words) expires(t models.Time) ui.Moment {
 	case m.Zero():
 		return m
 	case t.After(w.now):
-		m.Text = "expires " + m.Text
+		m.Text = "expires " + w.in(t)
 	default:
 		m.Text = "expired " + m.Text
 	}
@@ -423,6 +425,8 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		return noticeTold{"Overdue", text, ui.ToneBad}
 	case "case.awake":
 		return noticeTold{"Case", "A case you snoozed is back in " + orSome(d.Queue.Title(), "its queue") + ", " + awakeWords(d.Ended, d.By) + ": invoice " + orSome(d.Number, d.InvoiceID) + "." + before(" Your note: ", d.Note), ui.ToneInfo}
+	case "case.answered":
+		return noticeTold{"Answer", orSome(d.By, "The agent") + " answered your question about invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
 	case "comment.mentioned":
 		return noticeTold{"Comment", orSome(d.By, "Somebody") + " mentions you in a comment on the case of invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
 	case "case.returned":
@@ -440,4 +444,50 @@ func before(words, text string) string {
 		return ""
 	}
 	return words + text
+}
+
+// in says how far away a moment to come is, rounded to the nearest unit: seven days that began a moment
+// ago are seven days.
+func (w words) in(t models.Time) string {
+	if left := ui.Span(nearest(t.Sub(w.now))); left != "" {
+		return "in " + left
+	}
+	return "now"
+}
+
+// nearest rounds a time that is left to whole days from two on, to hours from one on, else to minutes.
+func nearest(d time.Duration) time.Duration {
+	switch {
+	case d.Round(time.Hour) >= 48*time.Hour:
+		return d.Round(24 * time.Hour)
+	case d.Round(time.Minute) >= time.Hour:
+		return d.Round(time.Hour)
+	}
+	return d.Round(time.Minute)
+}
+
+// standBadge is where a request stands for who looks for what may still be done: an approval that
+// nobody can use any more is none.
+func standBadge(s models.RequestStatus, approval models.ApprovalStatus) ui.Badge {
+	if s == models.RequestApproved {
+		switch approval {
+		case models.ApprovalExpired:
+			return ui.Badge{Text: "Approved, expired unused", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		case models.ApprovalRevoked:
+			return ui.Badge{Text: "Approval revoked", Tone: ui.ToneBad, Sign: ui.SignNo}
+		}
+	}
+	return requestBadge(s)
+}
+
+// superseded is the reason kept when a case decision took a request or an approval back.
+var superseded = regexp.MustCompile(`^superseded: (.*) decided ([a-z_]+) on case (case_[0-9A-Za-z_]+)$`)
+
+// keptReason is a kept reason with the exit's label for its code.
+func keptReason(reason string) string {
+	m := superseded.FindStringSubmatch(reason)
+	if m == nil {
+		return reason
+	}
+	return m[1] + " chose “" + queue.ExitLabel(m[2]) + "” on a case of the same invoice"
 }

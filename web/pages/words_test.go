@@ -132,3 +132,48 @@ func TestComparedNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestTimeLeftIsRoundedToTheNearestUnit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 5, 9, 0, 0, 0, time.UTC)
+	w := words{now: now, zone: time.UTC}
+	for left, want := range map[time.Duration]string{
+		7*24*time.Hour - time.Millisecond: "expires in 7 days", 2*24*time.Hour + 14*time.Hour: "expires in 3 days", 26 * time.Hour: "expires in 26 h",
+		47*time.Hour + 45*time.Minute: "expires in 2 days", 90*time.Minute - time.Second: "expires in 1 h", 59*time.Minute + 50*time.Second: "expires in 1 h",
+		119 * time.Second: "expires in 2 min", 20 * time.Second: "expires now", -3 * time.Hour: "expired 3 h ago",
+	} {
+		if got := w.expires(models.At(now.Add(left))).Text; got != want {
+			t.Errorf("%s: %q, want %q", left, got, want)
+		}
+	}
+}
+
+func TestAnApprovalNobodyCanUseIsNotShownAsOne(t *testing.T) {
+	t.Parallel()
+	for approval, want := range map[models.ApprovalStatus]string{"": "Approved", models.ApprovalGranted: "Approved", models.ApprovalRedeemed: "Approved",
+		models.ApprovalExpired: "Approved, expired unused", models.ApprovalRevoked: "Approval revoked"} {
+		if b := standBadge(models.RequestApproved, approval); b.Text != want || (b.Tone == ui.ToneGood) != (want == "Approved") {
+			t.Errorf("%s: %+v", approval, b)
+		}
+	}
+}
+
+func TestAReasonNamesTheExitAndNoCode(t *testing.T) {
+	t.Parallel()
+	for kept, want := range map[string]string{
+		"superseded: Carl Clerk decided reject_invoice on case case_01m8abc": "Carl Clerk chose “Reject the invoice” on a case of the same invoice",
+		"Wrong supplier.": "Wrong supplier.",
+	} {
+		if got := keptReason(kept); got != want {
+			t.Errorf("%q reads %q, want %q", kept, got, want)
+		}
+	}
+}
+
+func TestAnAnswerIsToldInWords(t *testing.T) {
+	t.Parallel()
+	told := noticeWords("case.answered", noticeData{By: "Invoice agent", Number: "INV-1"})
+	if told.text != "Invoice agent answered your question about invoice INV-1." {
+		t.Errorf("%q", told.text)
+	}
+}

@@ -116,10 +116,14 @@ func RuleName(id string) string {
 // maxOverlaps bounds the overlaps told of one currency. A matrix with more has one problem, not many.
 const maxOverlaps = 500
 
+// maxCompared bounds how many rules of one currency are compared with each other: the work grows with the
+// square of it.
+const maxCompared = 500
+
 // Coverage finds what a matrix leaves open and what it says twice: gaps and overlaps of amount bands by
 // currency and by what rules name, rules that never decide, and where authority ends. Two bands leave no
 // gap when one begins a smallest unit of the currency above the other's end. Rules whose amounts cannot
-// be read are passed over.
+// be read are passed over. Of a currency with very many rules only the first are compared, and it says so.
 func Coverage(rules []models.Rule) []Finding {
 	byCurrency := map[string][]bandRule{}
 	var currencies []string
@@ -237,13 +241,28 @@ func (s currencySheet) findings() []Finding {
 	slices.SortFunc(scopes, func(a, b Scope) int {
 		return cmp.Or(cmp.Compare(a.named(), b.named()), slices.Compare(sliceOf(a), sliceOf(b)))
 	})
-	found := s.gaps(scopes, byScope)
+	var found []Finding
+	compared := s
+	if len(s.rules) > maxCompared {
+		// A gap found among some of the rules may be none among all.
+		compared.rules = s.rules[:maxCompared]
+		found = append(found, Finding{Kind: FindingOverlap, Warn: true, Currency: s.currency,
+			Text: fmt.Sprintf("There are too many rules in %s to compare (%d): only the first %d are held against each other, and gaps between amounts are not looked for.", s.currency, len(s.rules), maxCompared)})
+	} else {
+		found = s.gaps(scopes, byScope)
+	}
 	found = append(found, s.above(byScope))
 	if len(byScope[Scope{}]) == 0 {
 		found = append(found, s.rest(scopes))
 	}
+	if len(compared.rules) < len(s.rules) {
+		byScope = map[Scope][]bandRule{}
+		for _, r := range compared.rules {
+			byScope[r.scope] = append(byScope[r.scope], r)
+		}
+	}
 	found = append(found, s.unused(scopes, byScope)...)
-	return append(found, s.overlaps()...)
+	return append(found, compared.overlaps()...)
 }
 
 func sliceOf(s Scope) []string { d := s.dims(); return d[:] }

@@ -35,7 +35,7 @@ func (s *Service) Jobs() map[models.JobKind]models.JobFunc {
 		JobRequestExpiring: warnOfRequest, JobApprovalExpiring: warnOfApproval,
 		JobReportOverdue: reportOverdue, JobReportRemind: remindOfReport, JobReportRemind2: remindOfReport,
 		JobDelegationStart: s.startDelegation, JobDelegationEnd: s.finishDelegation,
-		JobSettle: s.settleMore, JobReopen: s.reopenMore,
+		JobSettle: s.settleMore, JobReopen: s.reopenMore, JobRoute: s.routeMore,
 	}
 }
 

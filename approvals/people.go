@@ -35,7 +35,7 @@ var barText = map[Bar]string{
 	BarAsker:       "asked for this",
 	BarResponsible: "answer for the account that asked for this",
 	BarTokenMaker:  "made the token that asked for this",
-	BarCorrected:   "corrected an earlier step of this invoice, so somebody else must approve the corrected call",
+	BarCorrected:   "corrected an earlier step of this invoice, which somebody else must approve",
 	BarRuleAuthor:  "wrote the version of the rule that routed this",
 	BarNamedBy:     "named the approver of this",
 	BarDelegation:  "stand in for somebody who asked for this, or are represented by them",
@@ -190,7 +190,8 @@ type board struct {
 	yes      []models.Vote // that count, at most one per person and place
 	done     [3]bool       // steps that have what they need
 	involved map[string]bool
-	open     int // the step that is open now; 0 when none is
+	open     int      // the step that is open now; 0 when none is
+	second   []string // owners who can still give the second yes; three are enough to know of
 }
 
 // board works out who may vote now. The rules are: one person, one vote; a place is used once, by its
@@ -219,6 +220,11 @@ func (f Facts) board(members []models.Member) board {
 			if role, ok := f.place(m, step); ok {
 				b.seats = append(b.seats, seat{step: step, role: role, owner: m, holder: m})
 			}
+		}
+	}
+	for _, s := range b.seats {
+		if s.step == 2 && len(b.second) < 3 && b.usable(s) {
+			b.second = append(b.second, s.owner.User.ID)
 		}
 	}
 	b.substitute()
@@ -287,9 +293,7 @@ func (b *board) leavesSecond(first seat, voter string) bool {
 	if b.facts.Routing.Steps() != 2 || first.step != 1 || b.done[2] {
 		return true
 	}
-	return slices.ContainsFunc(b.seats, func(s seat) bool {
-		return s.step == 2 && b.usable(s) && s.owner.User.ID != voter && s.owner.User.ID != first.owner.User.ID
-	})
+	return slices.ContainsFunc(b.second, func(owner string) bool { return owner != voter && owner != first.owner.User.ID })
 }
 
 // barOf says why the holder of a seat may not vote with it now.

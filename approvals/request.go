@@ -440,7 +440,15 @@ func viewOf(tx *models.Tx, r models.ApprovalRequest) (RequestView, error) {
 		if err != nil {
 			return RequestView{}, err
 		}
-		if asked && tx.By.Has(models.RoleAgent) && (tx.By.Channel == models.ChannelAPI || tx.By.Channel == models.ChannelMCP) {
+		if !asked || !tx.By.Has(models.RoleAgent) || (tx.By.Channel != models.ChannelAPI && tx.By.Channel != models.ChannelMCP) {
+			break
+		}
+		// Who waits for long may have been deactivated meanwhile.
+		now, err := tx.Members(tx.By.UserID)
+		if err != nil {
+			return RequestView{}, fmt.Errorf("approvals: read member: %w", err)
+		}
+		if len(now) == 1 && now[0].Has(models.RoleAgent) {
 			view.ApprovalID = a.ID
 		}
 	}

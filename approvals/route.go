@@ -156,52 +156,79 @@ type dispatch struct {
 	bindings map[string]models.Binding
 	members  []models.Member
 	expires  models.Time              // of requests routed now
-	others   []models.ApprovalRequest // locked: the other unrouted requests that a rule covers
+	others   []models.ApprovalRequest // locked: the next unrouted requests that a rule covers
+	after    string                   // the last of them, when more follow
 }
 
-// routeBatch is how many requests are read and locked with one statement.
-const routeBatch = 500
+// routeBatch is how many requests one transaction routes besides the one that was decided about; the
+// others follow in jobs.
+const routeBatch = 100
 
-// lockUnrouted locks the matrix and then, in the order of their ids, the request and every other
-// unrouted one that a rule covers.
-func lockUnrouted(tx *models.Tx, requestID string) (dispatch, models.ApprovalRequest, error) {
+// JobRoute goes on routing what the matrix covers by now where a transaction stopped. Its subject is the
+// workspace, the exit and request of the decision, and the last request looked at.
+const JobRoute models.JobKind = "requests.route"
+
+func (s *Service) routeMore(tx *models.Tx, job models.Job) error {
+	parts := strings.Split(job.Subject, "/")
+	if len(parts) != 4 {
+		return fmt.Errorf("approvals: job of an unknown subject %q", job.Subject)
+	}
+	d, err := dispatchOf(tx)
+	if err != nil {
+		return err
+	}
+	decided, err := takeRequest(tx, "id, unrouted_case_id", parts[2], "")
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	ids, err := d.covered(tx, decided.ID, parts[3])
+	if err != nil {
+		return err
+	}
+	if _, err := d.lock(tx, "", ids); err != nil {
+		return err
+	}
+	return s.routeOthers(tx, d, decided, parts[1])
+}
+
+// dispatchOf locks the matrix and reads what routing depends on.
+func dispatchOf(tx *models.Tx) (dispatch, error) {
 	var d dispatch
 	if _, err := tx.LockRules(); err != nil {
-		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: lock rules: %w", err)
+		return d, fmt.Errorf("approvals: lock rules: %w", err)
 	}
 	var err error
 	if d.rules, err = rulesInForce(tx); err != nil {
-		return d, models.ApprovalRequest{}, err
+		return d, err
 	}
 	if d.bindings, err = tx.Bindings(); err != nil {
-		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: read bindings: %w", err)
+		return d, fmt.Errorf("approvals: read bindings: %w", err)
 	}
 	if d.members, err = tx.Members(); err != nil {
-		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: read members: %w", err)
+		return d, fmt.Errorf("approvals: read members: %w", err)
 	}
 	calendar, err := tx.Calendar()
 	if err != nil {
-		return d, models.ApprovalRequest{}, fmt.Errorf("approvals: read calendar: %w", err)
+		return d, fmt.Errorf("approvals: read calendar: %w", err)
 	}
 	d.expires = calendar.AddBusinessDays(tx.Now, requestLife)
-	ids, err := d.covered(tx, requestID)
+	return d, nil
+}
+
+// lockUnrouted locks the matrix and then, in the order of their ids, the request and the first of the
+// other unrouted ones that a rule covers.
+func lockUnrouted(tx *models.Tx, requestID string) (dispatch, models.ApprovalRequest, error) {
+	d, err := dispatchOf(tx)
 	if err != nil {
 		return d, models.ApprovalRequest{}, err
 	}
-	var own *models.ApprovalRequest
-	for batch := range slices.Chunk(ids, routeBatch) {
-		var rows []models.ApprovalRequest
-		if err := tx.Lock().Where("workspace_id = ? AND id IN ?", tx.By.WorkspaceID, batch).Order("id").Find(&rows).Error; err != nil {
-			return d, models.ApprovalRequest{}, fmt.Errorf("approvals: lock requests: %w", err)
-		}
-		for _, r := range rows {
-			switch {
-			case r.ID == requestID:
-				own = &r
-			case statusAt(r, tx.Now) == models.RequestUnrouted:
-				d.others = append(d.others, r)
-			}
-		}
+	ids, err := d.covered(tx, requestID, "")
+	if err != nil {
+		return d, models.ApprovalRequest{}, err
+	}
+	own, err := d.lock(tx, requestID, append(ids, requestID))
+	if err != nil {
+		return d, models.ApprovalRequest{}, err
 	}
 	if own == nil {
 		return d, models.ApprovalRequest{}, models.Missing("approval request", clip(requestID, 80))
@@ -213,25 +240,49 @@ func lockUnrouted(tx *models.Tx, requestID string) (dispatch, models.ApprovalReq
 	return d, *own, nil
 }
 
-// covered lists, sorted, the ids of the request and of all unrouted requests that a rule covers.
-func (d dispatch) covered(tx *models.Tx, requestID string) ([]string, error) {
+// lock locks requests in the order of their ids, keeps those that are unrouted still and answers the one
+// that is decided about, which is none of them.
+func (d *dispatch) lock(tx *models.Tx, requestID string, ids []string) (own *models.ApprovalRequest, err error) {
+	var rows []models.ApprovalRequest
+	if err := tx.Lock().Where("workspace_id = ? AND id IN ?", tx.By.WorkspaceID, ids).Order("id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("approvals: lock requests: %w", err)
+	}
+	for _, r := range rows {
+		switch {
+		case r.ID == requestID:
+			own = &r
+		case statusAt(r, tx.Now) == models.RequestUnrouted:
+			d.others = append(d.others, r)
+		}
+	}
+	return own, nil
+}
+
+// covered lists, sorted, the ids of the next unrouted requests that a rule covers, without the one that is
+// decided about.
+func (d *dispatch) covered(tx *models.Tx, requestID, after string) ([]string, error) {
 	var rows []models.ApprovalRequest
 	err := tx.DB.Select("id", "tool", "document_type", "supplier_id", "cost_centre", "amount", "currency").
-		Where("workspace_id = ? AND status = ? AND expires_at > ?", tx.By.WorkspaceID, models.RequestUnrouted, tx.Now).Find(&rows).Error
+		Where("workspace_id = ? AND status = ? AND expires_at > ? AND id > ? AND id <> ?", tx.By.WorkspaceID, models.RequestUnrouted, tx.Now, after, requestID).
+		Order("id").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("approvals: read unrouted requests: %w", err)
 	}
-	ids := []string{requestID}
+	var ids []string
 	for _, r := range rows {
 		w, err := wantedWith(d.bindings, r)
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := Match(d.rules, w); ok && r.ID != requestID {
-			ids = append(ids, r.ID)
+		if _, ok := Match(d.rules, w); !ok {
+			continue
 		}
+		if len(ids) == routeBatch {
+			d.after = ids[routeBatch-1]
+			break
+		}
+		ids = append(ids, r.ID)
 	}
-	slices.Sort(ids)
 	return ids, nil
 }
 
@@ -246,43 +297,47 @@ func wantedWith(bindings map[string]models.Binding, r models.ApprovalRequest) (W
 }
 
 // routeOthers routes what else waited for the matrix as it is now, and closes the cases of it. Requests
-// that still lack people stay as they are.
+// that still lack people stay as they are; those after the first ones follow in jobs.
 func (s *Service) routeOthers(tx *models.Tx, d dispatch, decided models.ApprovalRequest, exit string) error {
 	note := "Routed together with another request, by what was decided about its approver."
 	if exit == exitMatrixFixed {
 		note = "Routed together with another request, since the matrix covers it now."
 	}
-	for batch := range slices.Chunk(d.others, routeBatch) {
-		facts, err := factsOfAll(tx, batch)
+	facts, err := factsOfAll(tx, d.others)
+	if err != nil {
+		return err
+	}
+	for _, r := range d.others {
+		wanted, err := wantedWith(d.bindings, r)
 		if err != nil {
 			return err
 		}
-		for _, r := range batch {
-			wanted, err := wantedWith(d.bindings, r)
-			if err != nil {
-				return err
-			}
-			matched, ok := Match(d.rules, wanted)
-			if !ok {
-				continue
-			}
-			f := facts[r.ID]
-			f.Routing, f.NamedID, f.NamedByID = Routing{Rule: copyOf(matched)}, "", ""
-			if f.Count(d.members).Status == models.RequestUnrouted {
-				continue
-			}
-			opened := r.UnroutedCaseID
-			err = s.reroute(tx, d, r, f, wanted, map[string]any{"named_id": nil, "named_by_id": nil}, map[string]any{"together_with": decided.ID})
-			if err != nil {
-				return err
-			}
-			if opened == nil || (decided.UnroutedCaseID != nil && *opened == *decided.UnroutedCaseID) {
-				continue
-			}
-			if err := s.cases.CloseRouted(tx, *opened, r.ID, exit, note); err != nil {
-				return fmt.Errorf("approvals: close case: %w", err)
-			}
+		matched, ok := Match(d.rules, wanted)
+		if !ok {
+			continue
 		}
+		f := facts[r.ID]
+		f.Routing, f.NamedID, f.NamedByID = Routing{Rule: copyOf(matched)}, "", ""
+		if f.Count(d.members).Status == models.RequestUnrouted {
+			continue
+		}
+		opened := r.UnroutedCaseID
+		err = s.reroute(tx, d, r, f, wanted, map[string]any{"named_id": nil, "named_by_id": nil}, map[string]any{"together_with": decided.ID})
+		if err != nil {
+			return err
+		}
+		if opened == nil || (decided.UnroutedCaseID != nil && *opened == *decided.UnroutedCaseID) {
+			continue
+		}
+		if err := s.cases.CloseRouted(tx, *opened, r.ID, exit, note); err != nil {
+			return fmt.Errorf("approvals: close case: %w", err)
+		}
+	}
+	if d.after == "" {
+		return nil
+	}
+	if err := tx.Schedule(JobRoute, strings.Join([]string{tx.By.WorkspaceID, exit, decided.ID, d.after}, "/"), tx.Now); err != nil {
+		return fmt.Errorf("approvals: schedule: %w", err)
 	}
 	return nil
 }
@@ -309,8 +364,12 @@ func (s *Service) reroute(tx *models.Tx, d dispatch, r models.ApprovalRequest, f
 	if err := tx.Audit("request.routed", r.Ref(), audit); err != nil {
 		return err
 	}
-	// Votes cast before the request lost its deciders still count.
-	if _, err := s.settle(tx, &r); err != nil {
+	// Votes cast before the request lost its deciders still count, and a grant is of those who cast them.
+	err := asDesk(tx, func() error {
+		_, err := s.settle(tx, &r)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	notify(tx, r)

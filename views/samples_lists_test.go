@@ -58,9 +58,12 @@ func narrowedQueue() views.QueuePage {
 		Fields: []ui.Field{{Name: "supplier", Label: "Supplier", Value: longSupplier}, {Name: "amount_from", Label: "Amount from", Kind: ui.FieldAmount}, {Name: "due", Label: "Due", Kind: ui.FieldSelect, Options: []ui.Option{{Label: "any"}, {Value: "overdue", Label: "overdue"}}}}}
 	p.Pick = &views.PickCases{URL: "/cases/bulk", CSRF: "csrf-sample", Back: "/queues/procurement", AllURL: "/queues/procurement?all=1", NoneURL: "/queues/procurement",
 		Acts: []ui.Button{{Label: "Claim…", Variant: ui.ButtonPlain, Name: "act", Value: "claim"}, {Label: "Snooze…", Variant: ui.ButtonPlain, Name: "act", Value: "snooze"}}}
+	p.Heads = []views.SortHead{{Column: "Due", URL: "/queues/procurement?sort=-due_at", Sorted: "ascending", Words: "sorted: the first due first; turn round"},
+		{Column: "Amount", URL: "/queues/procurement?sort=-amount", Words: "sort: the largest amount first"}, {Column: "Age", URL: "/queues/procurement?sort=created_at", Words: "sort: the oldest first"}}
 	for i := range p.Rows {
 		p.Rows[i].Pick = true
 	}
+	p.Rows[0].Present = []views.Presence{{Name: "Jonas Weber", Words: "is looking at this"}, {Name: "Ines Hoffmann", Words: "is writing", Editing: true}}
 	p.Save = &views.SaveViewForm{Form: views.Form{URL: "/views", CSRF: "csrf-sample"}, Name: ui.Field{Name: "name", Label: "Name", Required: true}, List: "/queues/procurement"}
 	p.Sheet, p.Rest = "/queues/procurement.csv", "all 214, not only those shown"
 	return p

@@ -46,7 +46,7 @@ func weighedApproval() views.ApprovalPage {
 func barredApproval() views.ApprovalPage {
 	p := weighedApproval()
 	p.Form, p.SendBack = nil, nil
-	p.WhyNot = "You corrected an earlier step of this invoice, so somebody else must approve the corrected call, so you cannot decide it."
+	p.WhyNot = "You corrected an earlier step of this invoice, which somebody else must approve, so you cannot decide it."
 	return p
 }
 

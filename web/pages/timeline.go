@@ -23,47 +23,51 @@ type told struct {
 
 // eventData is what the desk writes beside its events.
 type eventData struct {
-	Queue          models.Queue        `json:"queue"`
-	Exit           string              `json:"exit"`
-	Reason         string              `json:"reason"`
-	Input          map[string]string   `json:"input"`
-	Until          string              `json:"until"`
-	From           string              `json:"from"`
-	HeldUntil      string              `json:"held_until"`
-	CommentID      string              `json:"comment_id"`
-	Name           string              `json:"name"` // of a file
-	Message        string              `json:"message"`
-	Why            string              `json:"why"`
-	Tool           string              `json:"tool"`
-	Amount         string              `json:"amount"`
-	Currency       string              `json:"currency"`
-	Rule           string              `json:"rule"`
-	RuleVersion    int64               `json:"rule_version"`
-	Required       int                 `json:"required"`
-	Decision       models.VoteDecision `json:"decision"`
-	Role           models.Role         `json:"role"`
-	Limit          string              `json:"limit"`
-	SecondStep     bool                `json:"second_step"`
-	SentBack       bool                `json:"sent_back"`
-	Correction     map[string]string   `json:"correction"`
-	Approval       string              `json:"approval"`
-	Status         string              `json:"status"`
-	DocumentNumber string              `json:"document_number"`
-	Result         string              `json:"result"`
-	ChecksLeft     *int                `json:"checks_left"`
-	NextCheckAt    string              `json:"next_check_at"`
-	Code           string              `json:"code"`
-	Action         models.ElicitAction `json:"action"`
-	Server         string              `json:"server"`
-	Answered       bool                `json:"answered"`
-	Confirm        *bool               `json:"confirm"`
-	Note           string              `json:"note"`
-	Same           string              `json:"same"`
-	FraudCase      string              `json:"fraud_case"`
-	Candidates     int                 `json:"candidates"`
-	Question       string              `json:"question"`
-	OnBehalfOf     string              `json:"on_behalf_of_name"`
-	FromQueue      models.Queue        `json:"from_queue"`
+	Queue            models.Queue        `json:"queue"`
+	Exit             string              `json:"exit"`
+	Reason           string              `json:"reason"`
+	Input            map[string]string   `json:"input"`
+	Until            string              `json:"until"`
+	From             string              `json:"from"`
+	HeldUntil        string              `json:"held_until"`
+	CommentID        string              `json:"comment_id"`
+	Name             string              `json:"name"` // of a file
+	Message          string              `json:"message"`
+	Why              string              `json:"why"`
+	Tool             string              `json:"tool"`
+	Amount           string              `json:"amount"`
+	Currency         string              `json:"currency"`
+	Rule             string              `json:"rule"`
+	RuleVersion      int64               `json:"rule_version"`
+	Again            bool                `json:"again"` // routed by itself, when people were back
+	NamedName        string              `json:"named_name"`
+	LimitRule        string              `json:"limit_rule"`
+	LimitRuleVersion int64               `json:"limit_rule_version"`
+	Required         int                 `json:"required"`
+	Decision         models.VoteDecision `json:"decision"`
+	Role             models.Role         `json:"role"`
+	Limit            string              `json:"limit"`
+	SecondStep       bool                `json:"second_step"`
+	SentBack         bool                `json:"sent_back"`
+	Correction       map[string]string   `json:"correction"`
+	Approval         string              `json:"approval"`
+	Status           string              `json:"status"`
+	DocumentNumber   string              `json:"document_number"`
+	Result           string              `json:"result"`
+	ChecksLeft       *int                `json:"checks_left"`
+	NextCheckAt      string              `json:"next_check_at"`
+	Code             string              `json:"code"`
+	Action           models.ElicitAction `json:"action"`
+	Server           string              `json:"server"`
+	Answered         bool                `json:"answered"`
+	Confirm          *bool               `json:"confirm"`
+	Note             string              `json:"note"`
+	Same             string              `json:"same"`
+	FraudCase        string              `json:"fraud_case"`
+	Candidates       int                 `json:"candidates"`
+	Question         string              `json:"question"`
+	OnBehalfOf       string              `json:"on_behalf_of_name"`
+	FromQueue        models.Queue        `json:"from_queue"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
@@ -266,6 +270,13 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "request.joined":
 		return told{what: "asked for the same call again"}
 	case "request.routed", "request.routed_again":
+		rule := pairs("Rule", ruleName(d.Rule, d.RuleVersion), "Votes needed", fmt.Sprint(d.Required))
+		switch {
+		case d.NamedName != "":
+			return told{what: "named " + d.NamedName + " to decide this item", details: pairs("Limit from", ruleName(d.LimitRule, d.LimitRuleVersion), "Votes needed", fmt.Sprint(d.Required))}
+		case d.Again:
+			return told{what: "sent the request back to those who may decide it", details: append(rule, pairs("Why", d.Why)...)}
+		}
 		return told{what: "routed the request by the matrix", details: pairs("Rule", ruleName(d.Rule, d.RuleVersion), "Votes needed", fmt.Sprint(d.Required))}
 	case "request.unrouted":
 		return told{what: "found nobody who may decide", details: pairs("Why", d.Why)}

@@ -177,3 +177,17 @@ func TestAnAnswerIsToldInWords(t *testing.T) {
 		t.Errorf("%q", told.text)
 	}
 }
+
+func TestTheTrailTellsHowARequestFoundWhoDecidesIt(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{
+		`{"rule":"rule_1","rule_version":1,"required":1}`: "routed the request by the matrix",
+		`{"rule":"rule_1","rule_version":1,"required":1,"named_name":"Fiona","limit_rule":"rule_1","limit_rule_version":1}`: "named Fiona to decide this item",
+		`{"rule":"rule_1","rule_version":1,"required":1,"again":true,"why":"They are back."}`:                               "sent the request back to those who may decide it",
+	} {
+		line := reader{words: words{now: time.Date(2026, 10, 5, 9, 0, 0, 0, time.UTC), zone: time.UTC}}.timeline([]models.AuditEvent{{Action: "request.routed", ActorName: "apdesk", Data: data}}, nil, nil)
+		if len(line) != 1 || line[0].What != want {
+			t.Errorf("%s reads %+v", data, line)
+		}
+	}
+}

@@ -181,7 +181,7 @@ func TestAnAnswerIsToldInWords(t *testing.T) {
 func TestTheTrailTellsHowARequestFoundWhoDecidesIt(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]string{
-		`{"rule":"rule_1","rule_version":1,"required":1}`: "routed the request by the matrix",
+		`{"rule":"rule_1","rule_version":1,"required":1}`:                                                                   "routed the request by the matrix",
 		`{"rule":"rule_1","rule_version":1,"required":1,"named_name":"Fiona","limit_rule":"rule_1","limit_rule_version":1}`: "named Fiona to decide this item",
 		`{"rule":"rule_1","rule_version":1,"required":1,"again":true,"why":"They are back."}`:                               "sent the request back to those who may decide it",
 	} {

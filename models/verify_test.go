@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -477,6 +478,27 @@ func TestEventsThatWereNotSealedAreCountedAndLateOnesTold(t *testing.T) {
 		}
 		if r := verify(t, store, models.VerifyOptions{}); r.Break != nil || r.Events != 6 || r.SealedLate != 1 || r.Unsealed != 0 {
 			t.Errorf("reported is %+v", r)
+		}
+	})
+}
+
+func TestAForgedHeadDoesNotKeepAVerifyBusy(t *testing.T) {
+	t.Parallel()
+	modelstest.EachDatabase(t, func(t *testing.T, url string) {
+		clock := modelstest.NewClock()
+		store := modelstest.Open(t, url, clock)
+		company(t, store)
+		writeEvents(t, store, clock, 5)
+		a := behindTheDesk(t, url)
+		a.exec("UPDATE audit_events SET data = '{\"forged\":1}' WHERE workspace_id = '1000' AND seq = 2")
+		a.exec("UPDATE audit_heads SET seq = 4000000000000000000 WHERE workspace_id = '1000'")
+		if r := verify(t, store, models.VerifyOptions{}); r.Break == nil || r.Break.Kind != models.BreakEdited || r.Break.Seq != 2 {
+			t.Errorf("reported is %+v", r.Break)
+		}
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := store.VerifyAudit(stopped, models.VerifyOptions{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a verify that was stopped: %v", err)
 		}
 	})
 }

@@ -52,10 +52,13 @@ func (tx *Tx) Tell(kind NoticeKind, subject string, data map[string]any, userIDs
 		rows = append(rows, Notice{ID: tx.NewID(PrefixNotice), WorkspaceID: tx.By.WorkspaceID, UserID: m.User.ID, Kind: kind, Subject: subject, Data: string(text), At: tx.Now})
 		tx.Notify(TopicNotices(tx.By.WorkspaceID, m.User.ID))
 	}
-	if len(rows) == 0 {
-		return nil
+	// A database takes only so many values in one statement.
+	for batch := range slices.Chunk(rows, 500) {
+		if err := tx.DB.Create(&batch).Error; err != nil {
+			return err
+		}
 	}
-	return tx.DB.Create(&rows).Error
+	return nil
 }
 
 // TellRole is Tell for everybody who holds one of the roles.

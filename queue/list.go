@@ -275,7 +275,7 @@ func (f Filter) parts() []Filter {
 	for _, status := range f.statuses() {
 		part := f
 		part.Status = status
-		if f.Queue != "" || f.few() || f.column() == SortDue && f.Due == "" {
+		if f.Queue != "" || f.few() || f.column() == SortDue && f.Due == "" && f.Snoozed != SnoozedOnly {
 			parts = append(parts, part)
 			continue
 		}
@@ -329,8 +329,25 @@ func (f Filter) statement(tx *models.Tx, due map[models.Queue]dueWindow, after *
 		values := after.values()
 		where.and("("+strings.Join(order, ", ")+")"+op+"("+strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")+")", values...)
 	}
-	query := "SELECT " + selectCaseRow + " FROM cases WHERE " + where.text() + " ORDER BY " + strings.Join(order, dir+", ") + dir + " LIMIT ?"
+	query := "SELECT " + selectCaseRow + " FROM " + f.table(tx) + " WHERE " + where.text() + " ORDER BY " + strings.Join(order, dir+", ") + dir + " LIMIT ?"
 	return query, append(where.args, n)
+}
+
+// table is the table of cases as a part reads it.
+func (f Filter) table(tx *models.Tx) string {
+	if f.Snoozed == SnoozedOnly && !f.few() {
+		return snoozedCases(tx)
+	}
+	return "cases"
+}
+
+// snoozedCases is the table of cases as it is read for what is snoozed. SQLite, which keeps no figures
+// about its tables, would walk through all that is open, so it is told the index.
+func snoozedCases(tx *models.Tx) string {
+	if tx.DB.Name() == "postgres" {
+		return "cases"
+	}
+	return "cases INDEXED BY cases_snoozed"
 }
 
 // Found is how many cases a list holds, as far as they were counted.
@@ -389,7 +406,7 @@ func (f Filter) count(tx *models.Tx, most int) (Found, error) {
 			limit, asks = lookedAt, rest.text()
 		}
 		var looked, n int
-		query := "SELECT count(*), count(CASE WHEN " + asks + " THEN 1 END) FROM (SELECT * FROM cases WHERE " + where.text() + " LIMIT ?) AS cases"
+		query := "SELECT count(*), count(CASE WHEN " + asks + " THEN 1 END) FROM (SELECT * FROM " + part.table(tx) + " WHERE " + where.text() + " LIMIT ?) AS cases"
 		if err := tx.DB.Raw(query, slices.Concat(rest.args, where.args, []any{limit})...).Row().Scan(&looked, &n); err != nil {
 			return Found{}, err
 		}

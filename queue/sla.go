@@ -75,8 +75,9 @@ func countDue(tx *models.Tx, counts []QueueCount) error {
 		}
 		soon := dueWindows(DueSoon, []models.Queue{n.Queue}, hours, cal, tx.Now)[0]
 		// The state stands in the text, because a partial index is found only by a constant.
-		const some = "SELECT count(*) FROM (SELECT 1 FROM cases WHERE workspace_id = ? AND queue = ? AND status = 'open' AND "
-		err := tx.DB.Raw("SELECT ("+some+"due_at < ? LIMIT ?) AS late), ("+some+"due_at >= ? AND due_at < ? LIMIT ?) AS soon), ("+some+"snoozed_until IS NOT NULL LIMIT ?) AS snoozed)",
+		const some, here = "SELECT count(*) FROM (SELECT 1 FROM ", " WHERE workspace_id = ? AND queue = ? AND status = 'open' AND "
+		err := tx.DB.Raw("SELECT ("+some+"cases"+here+"due_at < ? LIMIT ?) AS late), ("+some+"cases"+here+"due_at >= ? AND due_at < ? LIMIT ?) AS soon), ("+
+			some+snoozedCases(tx)+here+"snoozed_until IS NOT NULL LIMIT ?) AS snoozed)",
 			tx.By.WorkspaceID, n.Queue, tx.Now, MostOverdue, tx.By.WorkspaceID, n.Queue, soon.from, soon.to, MostOverdue, tx.By.WorkspaceID, n.Queue, MostOverdue).
 			Row().Scan(&n.Overdue, &n.DueSoon, &n.Snoozed)
 		if err != nil {

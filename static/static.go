@@ -61,6 +61,9 @@ func build() (map[string]built, map[string]string) {
 			}
 			body.Write(squeezed(part, b))
 		}
+		if path.Ext(name) == ".css" {
+			body = *bytes.NewBuffer(shortTokens(body.Bytes()))
+		}
 		sum := sha256.Sum256(body.Bytes())
 		hash := hex.EncodeToString(sum[:8])
 		ext := path.Ext(name)
@@ -78,6 +81,10 @@ func build() (map[string]built, map[string]string) {
 var (
 	styleComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	lineComment  = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
+	around       = regexp.MustCompile(`\s*([{};,])\s*`)
+	afterName    = regexp.MustCompile(`([;{][a-z-]+): `)
+	tokenUsed    = regexp.MustCompile(`var\((--[a-z0-9-]+)`)
+	token        = regexp.MustCompile(`--[a-z][a-z0-9-]*([):])`)
 	indent       = regexp.MustCompile(`(?m)^[ \t]+|[ \t]+$`)
 	emptyLines   = regexp.MustCompile(`\n{2,}`)
 )
@@ -93,8 +100,34 @@ func squeezed(name string, source []byte) []byte {
 	default:
 		return source
 	}
-	source = indent.ReplaceAll(source, nil)
-	return emptyLines.ReplaceAll(source, []byte("\n"))
+	source = emptyLines.ReplaceAll(indent.ReplaceAll(source, nil), []byte("\n"))
+	if path.Ext(name) == ".css" {
+		source = around.ReplaceAll(source, []byte("$1"))
+		source = afterName.ReplaceAll(source, []byte("$1:"))
+		source = bytes.ReplaceAll(source, []byte(";}"), []byte("}"))
+	}
+	return source
+}
+
+// shortTokens gives the custom properties of a style sheet short names: they stand in it more than a
+// thousand times, and nothing outside it knows them.
+func shortTokens(css []byte) []byte {
+	const digits = "abcdefghijklmnopqrstuvwxyz"
+	short := map[string]string{}
+	for _, used := range tokenUsed.FindAllSubmatch(css, -1) {
+		name := string(used[1])
+		if _, ok := short[name]; !ok {
+			n := len(short)
+			short[name] = "--" + string(digits[n/len(digits)%len(digits)]) + string(digits[n%len(digits)])
+		}
+	}
+	return token.ReplaceAllFunc(css, func(found []byte) []byte {
+		end := len(found) - 1
+		if s, ok := short[string(found[:end])]; ok {
+			return append([]byte(s), found[end])
+		}
+		return found
+	})
 }
 
 // URL is the address of an asset: URL("css/app.css") is

@@ -67,3 +67,31 @@ func TestNothingIsFetchedFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheStyleSheetKeepsEveryClass(t *testing.T) {
+	t.Parallel()
+	class := regexp.MustCompile(`\.[A-Za-z_][\w-]*`)
+	comment := regexp.MustCompile(`(?s)/\*.*?\*/`)
+	served, _ := File("css/app.css")
+	there := map[string]int{}
+	for _, c := range class.FindAllString(string(served.Body), -1) {
+		there[c]++
+	}
+	for _, part := range bundles["css/app.css"] {
+		source, err := fs.ReadFile(sources, part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range class.FindAllString(comment.ReplaceAllString(string(source), ""), -1) {
+			there[c]--
+		}
+	}
+	for c, n := range there {
+		if n != 0 {
+			t.Errorf("%s stands %+d times as often as in the sources", c, n)
+		}
+	}
+	if strings.Contains(string(served.Body), "--color-") {
+		t.Error("tokens keep their long names")
+	}
+}

@@ -127,7 +127,7 @@ func Notices(p NoticesPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if r.Unread {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<span class=\"badge badge--info\"><span class=\"badge__sign\" aria-hidden=\"true\">●</span> New</span> ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<span class=\"badge badge--info\"><span aria-hidden=\"true\">●</span> New</span> ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

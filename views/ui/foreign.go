@@ -13,7 +13,7 @@ import (
 
 // Text prints foreign text within a line, whole, in a direction of its own.
 func Text(f Foreign) templ.Component {
-	return foreign(`<bdi class="foreign-text">`, f, `</bdi>`)
+	return foreign(`<bdi>`, f, `</bdi>`)
 }
 
 // Block prints foreign text with its own line breaks, whole.

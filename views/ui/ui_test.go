@@ -251,7 +251,7 @@ func TestForeignTextAddsNoBlanks(t *testing.T) {
 	if err := Text("a<b\u202ec").Render(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	want := `<bdi class="foreign-text">a&lt;b<span class="mark" title="right-to-left override">U+202E</span>c</bdi>`
+	want := `<bdi>a&lt;b<span class="mark" title="right-to-left override">U+202E</span>c</bdi>`
 	if b.String() != want {
 		t.Errorf("got %s", b.String())
 	}

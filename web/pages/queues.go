@@ -18,6 +18,8 @@ import (
 const (
 	allCasesPath = "/cases"
 	allCases     = "All cases"
+	// listShown is how many cases a page of a list shows; more would make the page heavy.
+	listShown = 25
 )
 
 // mountLists puts the lists of cases, what can be done with several of them, and kept views on the
@@ -232,7 +234,7 @@ func (v *visit) showCases() error {
 
 func (v *visit) showList(l caseList, refused refusal, status int) error {
 	f := l.filter
-	f.Cursor = strings.Clone(v.c.Query("cursor"))
+	f.Cursor, f.Limit = strings.Clone(v.c.Query("cursor")), listShown
 	list, err := v.p.queue.List(v.ctx, v.by, f)
 	if models.IsCode(err, models.BadRequest) && f.Cursor != "" {
 		l.issues["cursor"] = "belongs to another list, so this one begins at its beginning"

@@ -52,12 +52,12 @@ func specimens() map[string][]specimen {
 	options := []ui.Option{{Value: "a", Label: "The first", Note: "a", Selected: true}, {Value: "b", Label: "The second", Note: "b"}}
 	for _, kind := range constants("FieldKind") {
 		field := ui.Field{Name: "plain-" + kind, Label: "What is asked", Kind: ui.FieldKind(kind), Options: options}
-		add("FieldOf", kind, ui.FieldOf(field))
+		add("FieldOf", kind, inForm(field))
 		field.Name, field.Required, field.Hint, field.Error = "refused-"+kind, true, "What to write here.", "What is wrong with it."
 		if field.Kind != ui.FieldCheckbox {
 			field.Suffix = "EUR"
 		}
-		add("FieldOf", kind+", required, with hint, suffix and error", ui.FieldOf(field))
+		add("FieldOf", kind+", required, with hint, suffix and error", inForm(field))
 	}
 	add("FieldOf", "in somebody else’s words", ui.FieldOf(ui.Field{Name: "foreign", LabelForeign: ui.Foreign(hostileScript), About: ui.Foreign(hostilePrompt), Kind: ui.FieldText}))
 	add("ErrorSummary", "above a refused form", ui.ErrorSummary("Nothing was sent", []ui.FieldError{{FieldID: "f-refused-text", Text: "What is asked: what is wrong with it."}, {Text: "What is wrong with the whole."}}))
@@ -65,8 +65,7 @@ func specimens() map[string][]specimen {
 	add("EmptyOf", "nothing yet", ui.EmptyOf(ui.Empty{Heading: "Nothing is waiting here", Text: "What comes here, and when.", LinkText: "Where to go instead", URL: "#main"}))
 	add("EmptyOf", "without a way on", ui.EmptyOf(ui.Empty{Heading: "No comments yet"}))
 	add("Tabs", "with and without counts", ui.Tabs("Views of a list", []ui.Tab{{Label: "Open", Count: "4", URL: "#main", Current: true}, {Label: "Held", Count: "1", URL: "#main"}, {Label: "Resolved", URL: "#main"}}))
-	add("PagerOf", "first of several", ui.PagerOf(ui.Pager{Next: "#main", Text: "50 shown of 214"}))
-	add("PagerOf", "last of several", ui.PagerOf(ui.Pager{First: "#main", Text: "14 shown"}))
+	add("PagerOf", "amid several", ui.PagerOf(ui.Pager{First: "#main", Next: "#main", Text: "50 shown of 214"}))
 
 	for _, m := range []struct {
 		state string
@@ -108,6 +107,25 @@ func specimens() map[string][]specimen {
 func wrapped(around, inner templ.Component) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		return around.Render(templ.WithChildren(ctx, inner), w)
+	})
+}
+
+// inForm puts a password into a form, where browsers want it, and leaves every other field alone.
+func inForm(field ui.Field) templ.Component {
+	if field.Kind != ui.FieldPassword {
+		return ui.FieldOf(field)
+	}
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		if _, err := io.WriteString(w, `<form method="post" action="#main" class="stack">`); err != nil {
+			return err
+		}
+		for _, part := range []templ.Component{ui.CSRF("csrf-sample"), ui.FieldOf(field), ui.ButtonOf(ui.Button{Label: "Sign in", Variant: ui.ButtonPlain})} {
+			if err := part.Render(ctx, w); err != nil {
+				return err
+			}
+		}
+		_, err := io.WriteString(w, `</form>`)
+		return err
 	})
 }
 

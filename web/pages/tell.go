@@ -69,6 +69,8 @@ func tellSettings(e models.AuditEvent) told {
 		return told{what: "said who confirms calls of a server", details: pairs("Server", orSome(d.ServerName, d.Server), "Tool", d.Tool, "Who answers", roleWords(string(d.Role)))}
 	case "server_rule.retired":
 		return told{what: "retired a rule about who confirms calls of a server", details: pairs("Server", d.Server, "Tool", d.Tool)}
+	case "erp_link.set":
+		return told{what: "changed where invoices are found in the ERP"}
 	case "backup.made":
 		return told{what: "backed the desk up"}
 	case "handover.refused":

@@ -155,7 +155,7 @@ func (w words) tell(e models.AuditEvent, d eventData) told {
 	switch noun {
 	case "membership", "user", "person", "token", "delegation":
 		return tellPeople(e)
-	case "case":
+	case "case", "file":
 		return w.tellCase(e, d)
 	case "hold":
 		return w.tellHold(e, d)
@@ -191,6 +191,8 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		return told{what: "gave the case back to " + d.Queue.Title() + ", since " + orSome(d.From, "its holder") + " no longer works there"}
 	case "file.uploaded":
 		return told{what: "added the file " + orSome(d.Name, "without a name")}
+	case "file.removed":
+		return told{what: "removed a file that nobody used"}
 	case "file.attached":
 		return told{what: "sent the file " + orSome(d.Name, "without a name") + " along"}
 	case "case.commented":

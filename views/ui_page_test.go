@@ -115,6 +115,7 @@ func inForm(field ui.Field) templ.Component {
 	if field.Kind != ui.FieldPassword {
 		return ui.FieldOf(field)
 	}
+	field.Autocomplete = "current-password"
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		if _, err := io.WriteString(w, `<form method="post" action="#main" class="stack">`); err != nil {
 			return err

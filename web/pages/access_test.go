@@ -78,7 +78,7 @@ func posts(d *desk) []struct{ who, path string } {
 		{"petra", "/cases/" + caseID + "/release"}, {"lars", "/cases/" + caseID + "/take-over"}, {"petra", "/cases/" + caseID + "/comments"},
 		{"petra", "/cases/" + caseID + "/snooze"}, {"petra", "/cases/" + caseID + "/unsnooze"}, {"petra", "/cases/" + caseID + "/reroute"}, {"lars", "/settings/hours"},
 		{"fiona", "/approvals/" + request}, {"fiona", "/approvals/" + request + "/vote"}, {"fiona", "/approvals/" + request + "/revoke"}, {"fiona", "/approvals/" + request + "/withdraw"},
-		{"fiona", "/settings/period"}, {"adam", "/settings/holidays"}, {"adam", "/settings/holidays/remove"}, {"adam", "/settings/bindings"},
+		{"fiona", "/settings/period"}, {"adam", "/settings/holidays"}, {"adam", "/settings/holidays/remove"}, {"adam", "/settings/bindings"}, {"adam", "/settings/erp"},
 		{"adam", "/settings/rules"}, {"adam", "/settings/rules/" + rules[0].Rule.ID + "/retire"},
 		{"petra", "/cases/bulk"}, {"petra", "/cases/bulk/do"}, {"petra", "/views"}, {"petra", "/views/view_1/rename"}, {"petra", "/views/view_1/delete"}, {"petra", "/logout"},
 	}
@@ -133,6 +133,27 @@ func TestAFormWithoutItsTokenChangesNothing(t *testing.T) {
 	}
 	if after := d.trail(); after != before {
 		t.Errorf("%d events were recorded", after-before)
+	}
+}
+
+// Every address that takes a form, also one added tomorrow.
+func TestEveryAddressThatTakesAFormNeedsItsToken(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	who := d.signedIn("adam")
+	seen := 0
+	for _, route := range d.app.GetRoutes(true) {
+		if route.Method != http.MethodPost || route.Path == "/login" {
+			continue
+		}
+		seen++
+		path := strings.NewReplacer(":id", "x", ":queue", "ap").Replace(route.Path)
+		if p := who.do(http.MethodPost, path, fields()); p.status != http.StatusForbidden {
+			t.Errorf("POST %s without a token is answered %d", route.Path, p.status)
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d addresses take a form", seen)
 	}
 }
 

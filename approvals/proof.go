@@ -235,7 +235,6 @@ type proofClerk struct {
 	tx     *models.Tx
 	r      models.ApprovalRequest
 	zone   *time.Location
-	names  map[string]string
 	secret redaction
 	second map[string]bool // votes whose caster confirmed that the call ran before
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 
@@ -286,7 +287,7 @@ func namesPrivate(raw json.RawMessage) bool {
 	for {
 		token, err := d.ReadToken()
 		if err != nil {
-			return err != io.EOF
+			return !errors.Is(err, io.EOF)
 		}
 		if token.Kind() == '"' && models.IsPrivateName(token.String()) {
 			return true

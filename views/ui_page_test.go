@@ -120,7 +120,8 @@ func inForm(field ui.Field) templ.Component {
 		if _, err := io.WriteString(w, `<form method="post" action="#main" class="stack">`); err != nil {
 			return err
 		}
-		for _, part := range []templ.Component{ui.CSRF("csrf-sample"), ui.FieldOf(field), ui.ButtonOf(ui.Button{Label: "Sign in", Variant: ui.ButtonPlain})} {
+		for _, part := range []templ.Component{ui.CSRF("csrf-sample"),
+			ui.FieldOf(ui.Field{Name: "who-" + field.Name, Label: "E-mail", Kind: ui.FieldEmail, Autocomplete: "username"}), ui.FieldOf(field), ui.ButtonOf(ui.Button{Label: "Sign in", Variant: ui.ButtonPlain})} {
 			if err := part.Render(ctx, w); err != nil {
 				return err
 			}

@@ -234,7 +234,10 @@ func (w *window) fill(name, value string) {
 				return
 			}
 			if strings.HasPrefix(field.MustProperty("type").Str(), "select") {
-				field.MustSelect(value)
+				// By its value, else by what it says.
+				if field.Select([]string{fmt.Sprintf("option[value=%q]", value)}, true, rod.SelectorTypeCSSSector) != nil {
+					field.MustSelect(value)
+				}
 				return
 			}
 			field.MustSelectAllText().MustInput(value)

@@ -63,25 +63,7 @@ func stateOf(d models.Delegation, now models.Time) string {
 // span is when a delegation holds: from the start of its first day to the end of its last one, both in
 // the zone of the person who is away. A day whose midnight the clock skips starts when the clock goes on.
 func span(first, last models.Date, zone *time.Location) (starts, ends models.Time) {
-	return dayStart(first, zone), dayStart(last.AddDays(1), zone)
-}
-
-func dayStart(day models.Date, zone *time.Location) models.Time {
-	start := day.StartIn(zone)
-	if models.DateOf(start, zone) == day {
-		return start
-	}
-	// Midnight does not exist on this day: its first moment is where the offset changes.
-	before, after := start.Add(-3*time.Hour), start.Add(3*time.Hour)
-	for after.Sub(before.Time) > time.Second {
-		middle := before.Add(after.Sub(before.Time) / 2)
-		if models.DateOf(middle, zone).String() < day.String() {
-			before = middle
-		} else {
-			after = middle
-		}
-	}
-	return models.At(after.Truncate(time.Second))
+	return first.StartIn(zone), last.AddDays(1).StartIn(zone)
 }
 
 // checkDays says what is wrong with the days of a delegation; today is that of the person who is away.

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,7 +106,7 @@ var (
 	lapsesFirst = sorting{"expires_at", "ASC", func(r models.ApprovalRequest) models.Time { return r.ExpiresAt }}
 )
 
-func (s sorting) cursor(r models.ApprovalRequest) string { return cursorAt(s.moment(r), r.ID) }
+func (s sorting) cursor(r models.ApprovalRequest) string { return models.KeyCursor(s.moment(r), r.ID) }
 
 func (f *Filter) check() (sorting, error) {
 	if f.Limit == 0 {
@@ -161,7 +160,7 @@ func (f *Filter) query(tx *models.Tx, s sorting) (*gorm.DB, error) {
 		q = q.Where("EXISTS (SELECT 1 FROM approvals a WHERE a.request_id = approval_requests.id AND a.report_status = ?)", f.Report)
 	}
 	if f.Cursor != "" {
-		at, id, err := readCursor(f.Cursor)
+		at, id, err := models.ReadKeyCursor(f.Cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -169,22 +168,6 @@ func (f *Filter) query(tx *models.Tx, s sorting) (*gorm.DB, error) {
 		q = q.Where("("+s.column+" "+compare+" ? OR ("+s.column+" = ? AND id "+compare+" ?))", at, at, id)
 	}
 	return q, nil
-}
-
-func cursorAt(at models.Time, id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(at.String() + "|" + id))
-}
-
-func readCursor(cursor string) (at models.Time, id string, err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	when, id, ok := strings.Cut(string(raw), "|")
-	if err == nil && ok {
-		err = at.Scan(when)
-	}
-	if err != nil || !ok {
-		return at, "", models.E(models.BadRequest, "This cursor is not one the desk gave out. Start again without it.", map[string]any{"field": "cursor"})
-	}
-	return at, id, nil
 }
 
 func itemsOf(tx *models.Tx, rows []models.ApprovalRequest) ([]ListItem, error) {
@@ -444,7 +427,7 @@ func walkWaiting(tx *models.Tx, f WaitingFilter) (w *waitingWalk, ok bool, err e
 		}
 	}
 	if f.Cursor != "" {
-		at, id, err := readCursor(f.Cursor)
+		at, id, err := models.ReadKeyCursor(f.Cursor)
 		if err != nil {
 			return nil, false, err
 		}

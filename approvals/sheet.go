@@ -151,9 +151,6 @@ func emails(users []models.User) string {
 	return strings.Join(list, " ")
 }
 
-// formulaStarts begin what a spreadsheet runs, in the widths in which spreadsheets know them.
-const formulaStarts = "=+-@\t\r\n＝＋－＠"
-
 // safeCell makes a text one that no spreadsheet runs; a number stays a number. readCell undoes it.
 func safeCell(s string) string {
 	if likeFormula(s) && (strings.HasPrefix(s, "'") || models.ParseDecimal(s) != nil) {
@@ -170,11 +167,7 @@ func readCell(s string) string {
 }
 
 // likeFormula says whether a text begins, after apostrophes of its own, as a formula does.
-func likeFormula(s string) bool {
-	bare := strings.TrimLeft(s, "'")
-	first, _ := utf8.DecodeRuneInString(bare)
-	return bare != "" && strings.ContainsRune(formulaStarts, first)
-}
+func likeFormula(s string) bool { return models.LikeFormula(strings.TrimLeft(s, "'")) }
 
 // PlanSheet says what a sheet would do to the matrix of now: which rules it adds, which it changes and
 // how, which it takes out (only with retireMissing), or everything that is wrong with it. It changes

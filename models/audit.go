@@ -368,12 +368,17 @@ var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 // PlainCell is text for a cell of a CSV file that no spreadsheet takes for a formula: what begins like
 // one gets an apostrophe before it. Numbers stay numbers.
 func PlainCell(s string) string {
-	start := strings.TrimLeft(s, " \u00a0\ufeff")
-	if start == "" || plainNumber.MatchString(s) {
-		return s
-	}
-	if strings.ContainsRune("=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20", []rune(start)[0]) {
+	if LikeFormula(s) && !plainNumber.MatchString(s) {
 		return "'" + s
 	}
 	return s
+}
+
+// formulaStarts begin what a spreadsheet runs, in the widths in which spreadsheets know them.
+const formulaStarts = "=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20"
+
+// LikeFormula says whether a text begins as a formula does, blanks before it left aside.
+func LikeFormula(s string) bool {
+	start := strings.TrimLeft(s, " \u00a0\ufeff")
+	return start != "" && strings.ContainsRune(formulaStarts, []rune(start)[0])
 }

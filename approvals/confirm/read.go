@@ -3,7 +3,6 @@ package confirm
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -444,7 +443,8 @@ func (s *Service) List(ctx context.Context, by models.Principal, f Filter) (List
 		list = List{}
 		if len(rows) > f.Limit {
 			rows = rows[:f.Limit]
-			list.NextCursor = cursorOf(rows[len(rows)-1])
+			last := rows[len(rows)-1]
+			list.NextCursor = models.KeyCursor(last.CreatedAt, last.ID)
 		}
 		list.Items = itemsOf(rows, tx.Now)
 		return nil
@@ -512,7 +512,7 @@ func (f *Filter) query(tx *models.Tx, order string) (*gorm.DB, error) {
 		q = q.Where(either)
 	}
 	if f.Cursor != "" {
-		when, id, err := readCursor(f.Cursor)
+		when, id, err := models.ReadKeyCursor(f.Cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -520,22 +520,6 @@ func (f *Filter) query(tx *models.Tx, order string) (*gorm.DB, error) {
 		q = q.Where("(created_at "+compare+" ? OR (created_at = ? AND id "+compare+" ?))", when, when, id)
 	}
 	return q, nil
-}
-
-func cursorOf(c models.Confirmation) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.CreatedAt.String() + "|" + c.ID))
-}
-
-func readCursor(cursor string) (created models.Time, id string, err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	text, id, ok := strings.Cut(string(raw), "|")
-	if err == nil && ok {
-		err = created.Scan(text)
-	}
-	if err != nil || !ok {
-		return created, "", models.E(models.BadRequest, "This cursor is not one the desk gave out. Start again without it.", map[string]any{"field": "cursor"})
-	}
-	return created, id, nil
 }
 
 func itemsOf(rows []models.Confirmation, now models.Time) []ListItem {

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,20 +76,15 @@ func auditCursor(k *models.TrailKey) string {
 	if k == nil {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(k.At.String() + " " + k.ID))
+	return models.KeyCursor(k.At, k.ID)
 }
 
 func readAuditCursor(text string) *models.TrailKey {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
+	at, id, err := models.ReadKeyCursor(text)
 	if err != nil {
 		return nil
 	}
-	at, id, _ := strings.Cut(string(raw), " ")
-	k := models.TrailKey{ID: id}
-	if k.At.Scan(at) != nil || id == "" {
-		return nil
-	}
-	return &k
+	return &models.TrailKey{At: at, ID: id}
 }
 
 // showAudit is GET /audit.

@@ -145,15 +145,8 @@ func (s *Service) CreateRule(ctx context.Context, by models.Principal, n NewRule
 		if rule, err = ruleFrom(tx, n); err != nil {
 			return err
 		}
-		rules, err := rulesInForce(tx)
-		if err != nil {
+		if err := refuseTwin(tx, rule, ""); err != nil {
 			return err
-		}
-		for _, r := range rules {
-			if asksKey(r) == asksKey(rule) {
-				return models.E(models.Conflict, fmt.Sprintf("%s says this already, since %s; a second one would never decide anything.", RuleName(r.ID), when(r.FirstAt)),
-					map[string]any{"reason": "rule_exists", "rule_id": r.ID, "version": r.Version})
-			}
 		}
 		rule.ID, rule.Version, rule.FirstAt = tx.NewID(models.PrefixRule), 1, tx.Now
 		return insertRule(tx, rule, "rule.created", nil)
@@ -161,8 +154,24 @@ func (s *Service) CreateRule(ctx context.Context, by models.Principal, n NewRule
 	return rule, err
 }
 
+// refuseTwin answers CONFLICT when another rule in force than the one being replaced says the same already.
+func refuseTwin(tx *models.Tx, rule models.Rule, replaced string) error {
+	rules, err := rulesInForce(tx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if r.ID != replaced && asksKey(r) == asksKey(rule) {
+			return models.E(models.Conflict, fmt.Sprintf("%s says this already, since %s; a second one would never decide anything.", RuleName(r.ID), when(r.FirstAt)),
+				map[string]any{"reason": "rule_exists", "rule_id": r.ID, "version": r.Version})
+		}
+	}
+	return nil
+}
+
 // ReplaceRule makes the next version of a rule in force and retires the one before. version is the one
-// the person saw; CONFLICT when it is not in force any more.
+// the person saw; CONFLICT when it is not in force any more,
+// and when another rule says the same already.
 func (s *Service) ReplaceRule(ctx context.Context, by models.Principal, ruleID string, version int64, n NewRule) (models.Rule, error) {
 	var rule models.Rule
 	err := s.editRules(ctx, by, func(tx *models.Tx) error {
@@ -176,6 +185,9 @@ func (s *Service) ReplaceRule(ctx context.Context, by models.Principal, ruleID s
 		if sameRule(old, rule) {
 			// A version that changes nothing would only make its author unable to vote under it.
 			return models.E(models.Unprocessable, "Nothing was changed: the rule already says this.", map[string]any{"rule_id": old.ID, "version": old.Version})
+		}
+		if err := refuseTwin(tx, rule, old.ID); err != nil {
+			return err
 		}
 		rule, err = replaceRule(tx, old, rule)
 		return err

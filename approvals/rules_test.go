@@ -181,6 +181,17 @@ func TestARuleThatExistsIsNotAddedASecondTime(t *testing.T) {
 				t.Errorf("another %s: %v", what, err)
 			}
 		}
+		// Nor is one changed into it; a change of its own life alone is one.
+		near := financeRule(1)
+		near.CostCentre = "4711"
+		changed := d.rule(near)
+		_, err = d.svc.ReplaceRule(t.Context(), d.web("lars"), changed.ID, 1, financeRule(1))
+		if got := wantCode(t, err, models.Conflict); got.Details["rule_id"] != first.ID {
+			t.Errorf("%+v", got)
+		}
+		if _, err := d.svc.ReplaceRule(t.Context(), d.web("lars"), first.ID, 1, again); err != nil {
+			t.Errorf("its own life: %v", err)
+		}
 		// Of two posts at once one is refused.
 		errs := make(chan error, 2)
 		twice := financeRule(1)
@@ -194,7 +205,7 @@ func TestARuleThatExistsIsNotAddedASecondTime(t *testing.T) {
 		if a, b := <-errs, <-errs; (a == nil) == (b == nil) || !models.IsCode(errors.Join(a, b), models.Conflict) {
 			t.Errorf("twice at once: %v, %v", a, b)
 		}
-		if rules, err := d.svc.Rules(t.Context(), d.web("lars")); err != nil || len(rules) != 7 {
+		if rules, err := d.svc.Rules(t.Context(), d.web("lars")); err != nil || len(rules) != 8 {
 			t.Errorf("%d rules, %v", len(rules), err)
 		}
 	})

@@ -149,11 +149,11 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		name, err := json.Marshal(m.name)
+		name, err := plainJSON(m.name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(m.value)
+		value, err := plainJSON(m.value)
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +222,7 @@ func (h *hider) raw(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	if v, ok := decodeAny(raw); ok {
-		if text, err := json.Marshal(h.value(v)); err == nil {
+		if text, err := plainJSON(h.value(v)); err == nil {
 			return text
 		}
 	}
@@ -293,4 +293,15 @@ func namesPrivate(raw json.RawMessage) bool {
 			return true
 		}
 	}
+}
+
+// plainJSON is JSON whose texts stand as they were sent: < stays <, since whoever shows it escapes it.
+func plainJSON(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
 }

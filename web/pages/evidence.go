@@ -335,8 +335,13 @@ func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
 		var w1, w2 bool
 		seen.Details, w1 = r.value(e.Error.Details)
 		seen.Arguments, w2 = r.value(e.Arguments)
-		if raw, err := json.Marshal(e); err == nil && !w1 && !w2 {
-			seen.AsSent = asSent(raw)
+		if !w1 && !w2 {
+			var raw bytes.Buffer
+			plain := json.NewEncoder(&raw)
+			plain.SetEscapeHTML(false) // the page escapes; what was sent is shown as it was
+			if plain.Encode(e) == nil {
+				seen.AsSent = asSent(raw.Bytes())
+			}
 		}
 		out = append(out, seen)
 	}

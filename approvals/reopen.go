@@ -2,6 +2,8 @@ package approvals
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/apdesk/apdesk/models"
@@ -53,7 +55,7 @@ func routedAfter(tx *models.Tx, limit int, after string, status ...models.Reques
 }
 
 // reopen makes unrouted requests pending again that can be decided under the routing they have, and
-// plans a job for those after the first ones. Nobody decided that, so the desk is who does it.
+// plans a job for those after the first ones. Nobody decided that: tx.By must be the desk.
 func (s *Service) reopen(tx *models.Tx, after string) error {
 	rows, err := routedAfter(tx, settleBatch, after, models.RequestUnrouted)
 	if err != nil || len(rows) == 0 {
@@ -63,19 +65,16 @@ func (s *Service) reopen(tx *models.Tx, after string) error {
 	if err != nil {
 		return err
 	}
-	err = asDesk(tx, func() error {
-		for _, row := range rows {
-			if facts[row.ID].Count(members).Status == models.RequestUnrouted {
-				continue
-			}
-			if err := s.reopenOne(tx, row.ID); err != nil {
-				return err
-			}
+	for _, row := range rows {
+		if facts[row.ID].Count(members).Status == models.RequestUnrouted {
+			continue
 		}
+		if err := s.reopenOne(tx, row.ID); err != nil {
+			return err
+		}
+	}
+	if len(rows) < settleBatch {
 		return nil
-	})
-	if err != nil || len(rows) < settleBatch {
-		return err
 	}
 	return reschedule(tx, JobReopen, settleSubject(tx.By.WorkspaceID, rows[len(rows)-1].ID), tx.Now)
 }
@@ -127,7 +126,7 @@ func (s *Service) reopenOne(tx *models.Tx, id string) error {
 // active and that could be decided without it, among the first ones that are open.
 func strandedBy(tx *models.Tx, delegations []models.Delegation) (map[string]int, error) {
 	stranded := map[string]int{}
-	if !anyDelegate(delegations) {
+	if !slices.ContainsFunc(delegations, func(d models.Delegation) bool { return d.ToID != nil }) {
 		return stranded, nil
 	}
 	rows, err := routed(tx, maxMoved, models.RequestPending, models.RequestUnrouted)
@@ -150,12 +149,7 @@ func strandedBy(tx *models.Tx, delegations []models.Delegation) (map[string]int,
 		for _, r := range rows {
 			f := facts[r.ID]
 			without := f
-			without.Substitutes = nil
-			for _, s := range f.Substitutes {
-				if s.ID != d.ID {
-					without.Substitutes = append(without.Substitutes, s)
-				}
-			}
+			without.Substitutes = slices.DeleteFunc(slices.Clone(f.Substitutes), func(s Substitute) bool { return s.ID == d.ID })
 			bears, err := only.on(r, f)
 			if err != nil {
 				return nil, err
@@ -164,7 +158,7 @@ func strandedBy(tx *models.Tx, delegations []models.Delegation) (map[string]int,
 				continue
 			}
 			with := without
-			with.Substitutes = append(append([]Substitute{}, without.Substitutes...), bears...)
+			with.Substitutes = slices.Concat(without.Substitutes, bears)
 			if with.Count(all).Status == models.RequestUnrouted && without.Count(all).Status != models.RequestUnrouted {
 				stranded[d.ID]++
 			}
@@ -173,33 +167,13 @@ func strandedBy(tx *models.Tx, delegations []models.Delegation) (map[string]int,
 	return stranded, nil
 }
 
-func anyDelegate(delegations []models.Delegation) bool {
-	for _, d := range delegations {
-		if d.ToID != nil {
-			return true
-		}
-	}
-	return false
-}
-
+// membersWith adds members that are not among the others.
 func membersWith(members []models.Member, more map[string]models.Member) []models.Member {
-	all := append([]models.Member{}, members...)
-	for _, id := range keys(presentIn(more)) {
-		known := false
-		for _, m := range members {
-			known = known || m.User.ID == id
-		}
-		if !known {
+	all := slices.Clone(members)
+	for _, id := range slices.Sorted(maps.Keys(more)) {
+		if !slices.ContainsFunc(members, func(m models.Member) bool { return m.User.ID == id }) {
 			all = append(all, more[id])
 		}
 	}
 	return all
-}
-
-func presentIn(members map[string]models.Member) map[string]bool {
-	in := make(map[string]bool, len(members))
-	for id := range members {
-		in[id] = true
-	}
-	return in
 }

@@ -713,6 +713,30 @@ const (
 	fraudDays  = 14 // how long an alert stands
 )
 
+// firstOfMine are the cases of the queues the person works that are due first, as many as one section
+// shows.
+func firstOfMine(tx *models.Tx, f Filter) ([]CaseItem, error) {
+	f.Sort = SortDue
+	var rows []caseRow
+	for _, q := range models.Queues() {
+		if !works(tx.By, q) {
+			continue
+		}
+		f.Queue = q
+		more, err := f.rows(tx, nil, nextShown)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	slices.SortFunc(rows, func(a, b caseRow) int { return cmp.Or(a.DueAt.Compare(b.DueAt.Time), cmp.Compare(a.ID, b.ID)) })
+	items := []CaseItem{}
+	for _, row := range rows[:min(nextShown, len(rows))] {
+		items = append(items, itemOf(row, tx))
+	}
+	return items, nil
+}
+
 // Mine reads what waits for the person.
 func (s *Service) Mine(ctx context.Context, by models.Principal) (MyWork, error) {
 	if err := mayLook(by); err != nil {
@@ -730,26 +754,8 @@ func (s *Service) Mine(ctx context.Context, by models.Principal) (MyWork, error)
 		for _, row := range claimed {
 			out.Claimed = append(out.Claimed, itemOf(row, tx))
 		}
-		var free []caseRow
-		for _, q := range models.Queues() {
-			if !works(by, q) {
-				continue
-			}
-			f := Filter{Queue: q, Status: models.CaseOpen, ClaimedBy: ClaimedByNobody, Snoozed: SnoozedNot, Sort: SortDue}
-			rows, err := f.rows(tx, nil, nextShown)
-			if err != nil {
-				return err
-			}
-			free = append(free, rows...)
-		}
-		slices.SortFunc(free, func(a, b caseRow) int {
-			if order := a.DueAt.Compare(b.DueAt.Time); order != 0 {
-				return order
-			}
-			return cmp.Compare(a.ID, b.ID)
-		})
-		for _, row := range free[:min(nextShown, len(free))] {
-			out.Next = append(out.Next, itemOf(row, tx))
+		if out.Next, err = firstOfMine(tx, Filter{Status: models.CaseOpen, ClaimedBy: ClaimedByNobody, Snoozed: SnoozedNot}); err != nil {
+			return err
 		}
 		if by.Has(models.RoleAPLead) {
 			if out.Fraud, err = fraudAlerts(tx); err != nil {

@@ -1,10 +1,8 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -128,29 +126,12 @@ func (s *Service) DueForMe(ctx context.Context, by models.Principal) (MyDue, err
 	}
 	var out MyDue
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
-		for due, into := range map[string]*[]CaseItem{DueOverdue: &out.Overdue, DueSoon: &out.Soon} {
-			var rows []caseRow
-			for _, q := range models.Queues() {
-				if !works(by, q) {
-					continue
-				}
-				more, err := Filter{Queue: q, Due: due, Sort: SortDue}.rows(tx, nil, nextShown)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, more...)
-			}
-			slices.SortFunc(rows, func(a, b caseRow) int {
-				if order := a.DueAt.Compare(b.DueAt.Time); order != 0 {
-					return order
-				}
-				return cmp.Compare(a.ID, b.ID)
-			})
-			for _, row := range rows[:min(nextShown, len(rows))] {
-				*into = append(*into, itemOf(row, tx))
-			}
+		var err error
+		if out.Overdue, err = firstOfMine(tx, Filter{Due: DueOverdue}); err != nil {
+			return err
 		}
-		return nil
+		out.Soon, err = firstOfMine(tx, Filter{Due: DueSoon})
+		return err
 	})
 	return out, err
 }

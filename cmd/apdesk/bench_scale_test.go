@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -95,6 +94,27 @@ type copier struct {
 	tx *sql.Tx
 }
 
+// columns are the names of a table's columns. They are read to the end before anything else is asked.
+func (c copier) columns(table string) (names []string) {
+	c.b.Helper()
+	rows, err := c.tx.Query("SELECT name FROM pragma_table_info('" + table + "')")
+	if err != nil {
+		c.b.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			c.b.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		c.b.Fatal(err)
+	}
+	return names
+}
+
 // of copies the rows of a table that hold a value n times, with some columns made
 // anew; n.i is the number of the copy.
 func (c copier) of(table, column, value string, n int, anew map[string]string) {
@@ -102,25 +122,13 @@ func (c copier) of(table, column, value string, n int, anew map[string]string) {
 	if n <= 0 {
 		return
 	}
-	rows, err := c.tx.Query("SELECT name FROM pragma_table_info('" + table + "')")
-	if err != nil {
-		c.b.Fatal(err)
-	}
-	var names, values []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			c.b.Fatal(err)
-		}
-		names = append(names, name)
+	names := c.columns(table)
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = "t." + name
 		if expression, ok := anew[name]; ok {
-			values = append(values, expression)
-		} else {
-			values = append(values, "t."+name)
+			values[i] = expression
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		c.b.Fatal(err)
 	}
 	made, err := c.tx.Exec("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO "+table+" ("+strings.Join(names, ", ")+
 		") SELECT "+strings.Join(values, ", ")+" FROM n, (SELECT * FROM "+table+" WHERE "+column+" = ?) t", n, value)

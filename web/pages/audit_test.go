@@ -155,10 +155,11 @@ func TestTheTrailIsReadPageByPageAndTakenAwayWhole(t *testing.T) {
 	}
 	text := strings.Split(strings.TrimSpace(lines.raw), "\n")
 	var e struct {
-		Action, Workspace_ID string
-		Data                 map[string]any
+		Action    string
+		Workspace string `json:"workspace_id"`
+		Data      map[string]any
 	}
-	if err := json.Unmarshal([]byte(text[0]), &e); err != nil || len(text) != 120 || e.Action != "case.claimed" || e.Workspace_ID != company || e.Data["input"] != "(hidden)" {
+	if err := json.Unmarshal([]byte(text[0]), &e); err != nil || len(text) != 120 || e.Action != "case.claimed" || e.Workspace != company || e.Data["input"] != "(hidden)" {
 		t.Errorf("%d lines, the first %+v (%v)", len(text), e, err)
 	}
 	table := audra.get(first.doc.Find("[data-testid=export-csv]").AttrOr("href", ""))

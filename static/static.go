@@ -8,10 +8,16 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 // Prefix is where the assets live on the server.
@@ -48,10 +54,17 @@ type built struct {
 	url string
 }
 
-var assets, byPath = build()
+// all are the assets by name, and names their names by the path with the hash. They are made when the
+// first is asked for, so that commands without pages do not wait for them.
+var all = sync.OnceValue(build)
 
-func build() (map[string]built, map[string]string) {
-	all, names := map[string]built{}, map[string]string{}
+type catalogue struct {
+	assets map[string]built
+	names  map[string]string
+}
+
+func build() catalogue {
+	out := catalogue{assets: map[string]built{}, names: map[string]string{}}
 	for name, parts := range bundles {
 		var body bytes.Buffer
 		for _, part := range parts {
@@ -68,60 +81,52 @@ func build() (map[string]built, map[string]string) {
 		hash := hex.EncodeToString(sum[:8])
 		ext := path.Ext(name)
 		hashed := strings.TrimSuffix(name, ext) + "." + hash + ext
-		all[name] = built{
+		out.assets[name] = built{
 			Asset: Asset{Body: body.Bytes(), Type: types[ext], ETag: `"` + hash + `"`},
 			url:   Prefix + hashed,
 		}
-		names[hashed] = name
+		out.names[hashed] = name
 	}
-	return all, names
+	return out
 }
 
-// comments are those of the style sheet, and lines of the script that are nothing else.
 var (
-	styleComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	lineComment  = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
-	around       = regexp.MustCompile(`\s*([{};,])\s*`)
-	afterName    = regexp.MustCompile(`([;{][a-z-]+): `)
-	tokenUsed    = regexp.MustCompile(`var\((--[a-z0-9-]+)`)
-	token        = regexp.MustCompile(`--[a-z][a-z0-9-]*([):])`)
-	indent       = regexp.MustCompile(`(?m)^[ \t]+|[ \t]+$`)
-	emptyLines   = regexp.MustCompile(`\n{2,}`)
+	tokenUsed = regexp.MustCompile(`var\((--[a-z0-9-]+)`)
+	token     = regexp.MustCompile(`--[a-z][a-z0-9-]*([):])`)
 )
 
-// squeezed leaves out of style and script what only people read: comments and indentation. No text in
-// them goes over several lines, so nothing else is touched.
+// small leaves out of style and script what only people read.
+var small = func() *minify.M {
+	m := minify.New()
+	m.AddFunc(".css", css.Minify)
+	m.AddFunc(".js", js.Minify)
+	return m
+}()
+
 func squeezed(name string, source []byte) []byte {
-	switch path.Ext(name) {
-	case ".css":
-		source = styleComment.ReplaceAll(source, nil)
-	case ".js":
-		source = lineComment.ReplaceAll(source, nil)
-	default:
+	out, err := small.Bytes(path.Ext(name), source)
+	if errors.Is(err, minify.ErrNotExist) {
 		return source
 	}
-	source = emptyLines.ReplaceAll(indent.ReplaceAll(source, nil), []byte("\n"))
-	if path.Ext(name) == ".css" {
-		source = around.ReplaceAll(source, []byte("$1"))
-		source = afterName.ReplaceAll(source, []byte("$1:"))
-		source = bytes.ReplaceAll(source, []byte(";}"), []byte("}"))
+	if err != nil {
+		panic(fmt.Sprintf("static: %s: %v", name, err))
 	}
-	return source
+	return out
 }
 
 // shortTokens gives the custom properties of a style sheet short names: they stand in it more than a
 // thousand times, and nothing outside it knows them.
-func shortTokens(css []byte) []byte {
+func shortTokens(style []byte) []byte {
 	const digits = "abcdefghijklmnopqrstuvwxyz"
 	short := map[string]string{}
-	for _, used := range tokenUsed.FindAllSubmatch(css, -1) {
+	for _, used := range tokenUsed.FindAllSubmatch(style, -1) {
 		name := string(used[1])
 		if _, ok := short[name]; !ok {
 			n := len(short)
 			short[name] = "--" + string(digits[n/len(digits)%len(digits)]) + string(digits[n%len(digits)])
 		}
 	}
-	return token.ReplaceAllFunc(css, func(found []byte) []byte {
+	return token.ReplaceAllFunc(style, func(found []byte) []byte {
 		end := len(found) - 1
 		if s, ok := short[string(found[:end])]; ok {
 			return append([]byte(s), found[end])
@@ -134,7 +139,7 @@ func shortTokens(css []byte) []byte {
 // "/static/css/app.<hash>.css". It panics for a name that does not exist,
 // which only a programmer can cause.
 func URL(name string) string {
-	a, ok := assets[name]
+	a, ok := all().assets[name]
 	if !ok {
 		panic("static: no asset " + name)
 	}
@@ -144,8 +149,8 @@ func URL(name string) string {
 // File finds an asset by its path below Prefix, with the hash or without. Only
 // the path with the current hash gives an immutable asset.
 func File(name string) (Asset, bool) {
-	if plain, ok := byPath[name]; ok {
-		a := assets[plain].Asset
+	if plain, ok := all().names[name]; ok {
+		a := all().assets[plain].Asset
 		a.Immutable = true
 		return a, true
 	}
@@ -153,7 +158,7 @@ func File(name string) (Asset, bool) {
 		// A page of another release, while both run side by side.
 		name = m[1] + m[2]
 	}
-	a, ok := assets[name]
+	a, ok := all().assets[name]
 	return a.Asset, ok
 }
 

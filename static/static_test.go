@@ -45,8 +45,8 @@ func TestStyleAndScriptStaySmall(t *testing.T) {
 	t.Parallel()
 	css, _ := File("css/app.css")
 	js, _ := File("js/app.js")
-	if sum := len(css.Body) + len(js.Body); sum >= 85_000 {
-		t.Errorf("style and script are %d bytes, want less than 85,000", sum)
+	if sum := len(css.Body) + len(js.Body); sum >= 62_000 {
+		t.Errorf("style and script are %d bytes, want less than 62,000", sum)
 	}
 }
 

@@ -23,19 +23,31 @@ import (
 
 // attacker has the database itself: its file, or its owner's account.
 type attacker struct {
-	t    *testing.T
-	exec func(statement string, args ...any)
+	t     *testing.T
+	begin string
+	exec  func(statement string, args ...any)
+}
+
+// atOnce does it in one transaction, so that the desk, which seals in the background, never takes a half
+// made change for events that wait to be sealed.
+func (a attacker) atOnce(do func()) {
+	a.t.Helper()
+	a.exec(a.begin)
+	do()
+	a.exec("COMMIT")
 }
 
 func behindTheDesk(t *testing.T, url string) attacker {
 	t.Helper()
-	a := attacker{t: t}
+	a := attacker{t: t, begin: "BEGIN"}
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
 		db, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=10000")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
+		db.SetMaxOpenConns(1) // a transaction is opened and ended by statements
+		a.begin = "BEGIN IMMEDIATE"
 		a.exec = func(statement string, args ...any) {
 			t.Helper()
 			if _, err := db.Exec(statement, args...); err != nil {
@@ -313,7 +325,8 @@ func TestEveryKindOfTamperingIsFoundWithItsPlaceAndKind(t *testing.T) {
 				takeCheckpoint(t, store, key)
 				writeEvents(t, store, clock, all)
 
-				c.do(behindTheDesk(t, url), chainOf(t, store))
+				a, events := behindTheDesk(t, url), chainOf(t, store)
+				a.atOnce(func() { c.do(a, events) })
 
 				r := verify(t, store, models.VerifyOptions{Key: key})
 				if c.kind == "" {
@@ -392,9 +405,11 @@ func TestACheckpointKeptElsewhereProvesThatTheChainOfTodayExtendsIt(t *testing.T
 		a, events := behindTheDesk(t, url), chainOf(t, store)
 		a.exec("UPDATE audit_events SET data = '{}' WHERE id = ?", events[24].ID)
 		events[24].Data = "{}"
-		seq, hash := a.rewrite(events[24:], 25, *events[23].Hash)
-		a.exec("UPDATE audit_heads SET seq = ?, hash = ? WHERE workspace_id = '1000'", seq, hash)
-		a.exec("DELETE FROM audit_checkpoints WHERE workspace_id = '1000'")
+		a.atOnce(func() {
+			seq, hash := a.rewrite(events[24:], 25, *events[23].Hash)
+			a.exec("UPDATE audit_heads SET seq = ?, hash = ? WHERE workspace_id = '1000'", seq, hash)
+			a.exec("DELETE FROM audit_checkpoints WHERE workspace_id = '1000'")
+		})
 		if r := verify(t, store, models.VerifyOptions{Key: key}); r.Break != nil {
 			t.Errorf("the rewritten chain does not fit: %+v", r.Break)
 		}

@@ -6,11 +6,12 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
 func sampleAudit() views.AuditPage {
-	exact := func(d time.Duration) ui.Moment { return ui.Exactly(now.Add(-d), berlin) }
+	exact := func(d time.Duration) ui.Moment { return ui.Exactly(lang.English(), now.Add(-d), berlin) }
 	link := []views.RelatedLink{{Text: "Case", URL: "/cases/case_01k6va1"}, {Text: "Invoice 5105600123", URL: "/invoices/5105600123"}}
 	before := ui.FieldsValue(ui.Pair("To amount", "10000.00"), ui.Pair("Role", "finance_lead"))
 	after := ui.FieldsValue(ui.Pair("To amount", "25000.00"), ui.Pair("Role", "finance_lead"))

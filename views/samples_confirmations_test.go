@@ -6,11 +6,12 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
 func expiresIn(d time.Duration, text string) ui.Moment {
-	return ui.Moment{ISO: now.Add(d).Format(time.RFC3339), Text: text, Absolute: ui.Absolute(now.Add(d), berlin)}
+	return ui.Moment{ISO: now.Add(d).Format(time.RFC3339), Text: text, Absolute: ui.Absolute(lang.English(), now.Add(d), berlin)}
 }
 
 func sampleConfirmationRows() []views.ConfirmationRow {

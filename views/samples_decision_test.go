@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -66,7 +67,7 @@ func pickableApprovals() views.ApprovalsPage {
 }
 
 func sampleTotals(of string) *views.Totals {
-	return &views.Totals{Of: of, Items: []views.Total{{Amount: "12,345.60", Currency: "EUR", Count: "2 requests"}, {Amount: ui.Figures(wideAmount), Currency: "KWD", Count: "1 request"}}}
+	return &views.Totals{Of: of, Items: []views.Total{{Amount: "12,345.60", Currency: "EUR", Count: "2 requests"}, {Amount: lang.English().Figures(wideAmount), Currency: "KWD", Count: "1 request"}}}
 }
 
 func sampleBulkPage() views.BulkPage {
@@ -77,7 +78,7 @@ func sampleBulkPage() views.BulkPage {
 		Items: []views.BulkItem{
 			{ID: "areq_01k6va1", URL: "/approvals/areq_01k6va1", Key: "areq_01k6va1@1", Summary: "Post the price difference on INV-778", Sentence: "Post an adjustment of 1,234.50 EUR on invoice 5105600123.",
 				Amount: "1,234.50", Currency: "EUR", Supplier: "Nordwind GmbH", Invoice: "INV-778", After: "1 more person has to say yes after you.", OnBehalf: "Ines Hoffmann"},
-			{ID: "areq_01k6va2", URL: "/approvals/areq_01k6va2", Key: "areq_01k6va2@1", Summary: hostilePrompt, Sentence: "Call pay.", Amount: ui.Figures(wideAmount), Currency: "KWD", Supplier: "Kuwait Steel", Invoice: "KS-1",
+			{ID: "areq_01k6va2", URL: "/approvals/areq_01k6va2", Key: "areq_01k6va2@1", Summary: hostilePrompt, Sentence: "Call pay.", Amount: lang.English().Figures(wideAmount), Currency: "KWD", Supplier: "Kuwait Steel", Invoice: "KS-1",
 				Look: []ui.Foreign{"Over the tolerance of 2 %: KWD 20.00 more than expected (20 %).", "It may be a duplicate of 5105600099."}, Mark: true},
 			{ID: "areq_01k6va3", URL: "/approvals/areq_01k6va3", Summary: "Post again", Amount: "980.00", Currency: "EUR", Supplier: "Nordwind GmbH", Invoice: "INV-7", OwnPage: true,
 				Why: "Exactly this call was carried out on 1 October 2026. Decide it on its own page."},
@@ -89,7 +90,7 @@ func sampleBulkResult() views.BulkResultPage {
 	return views.BulkResultPage{Page: samplePage("What came of it", "/approvals"), BackURL: "/approvals", Lead: "1 approved, 1 now waiting for somebody else's yes and 1 refused.", Totals: sampleTotals("Approved"),
 		Items: []views.BulkAnswer{
 			{ID: "areq_01k6va1", URL: "/approvals/areq_01k6va1", Result: ui.Badge{Text: "Approved", Tone: ui.ToneGood, Sign: ui.SignYes}, Summary: "Post the price difference on INV-778", Amount: "1,234.50", Currency: "EUR", Supplier: "Nordwind GmbH", Invoice: "INV-778"},
-			{ID: "areq_01k6va2", URL: "/approvals/areq_01k6va2", Result: ui.Badge{Text: "Your yes is recorded", Tone: ui.ToneInfo, Sign: ui.SignHalf}, Summary: hostilePrompt, Amount: ui.Figures(wideAmount), Currency: "KWD", Why: "It now waits for a yes of AP lead."},
+			{ID: "areq_01k6va2", URL: "/approvals/areq_01k6va2", Result: ui.Badge{Text: "Your yes is recorded", Tone: ui.ToneInfo, Sign: ui.SignHalf}, Summary: hostilePrompt, Amount: lang.English().Figures(wideAmount), Currency: "KWD", Why: "It now waits for a yes of AP lead."},
 			{ID: "areq_01k6va3", URL: "/approvals/areq_01k6va3", Result: ui.Badge{Text: "Not approved", Tone: ui.ToneBad, Sign: ui.SignNo}, Summary: "Post again", Amount: "980.00", Currency: "EUR", Why: "Felix rejected this request on 5 October 2026 at 09:00 UTC."},
 		}}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -31,12 +32,12 @@ func sampleFound() views.SearchPage {
 		Kinds:  []ui.Tab{tab("All", false), tab("Cases", true), tab("Approval requests", false), tab("Invoices", false), tab("Holds", false), tab("Confirmations", false), tab("Suppliers", false), tab("Purchase orders", false), tab("Comments", false), tab("Reasons", false)},
 		States: []ui.Tab{tab("Any state", true), tab("Open", false), tab("Held", false), tab("Resolved", false)},
 		Rows: []views.SearchRow{
-			{Kind: "Invoice", KindCode: "invoice", URL: "/invoices/5105600123", Title: found("[INV-778]"), Supplier: found("Nordwind GmbH"), Amount: "1,234.50", Currency: "EUR", At: ui.AgeAt(now.Add(-72*time.Hour), now, berlin), Own: true},
+			{Kind: "Invoice", KindCode: "invoice", URL: "/invoices/5105600123", Title: found("[INV-778]"), Supplier: found("Nordwind GmbH"), Amount: "1,234.50", Currency: "EUR", At: ui.AgeAt(lang.English(), now.Add(-72*time.Hour), now, berlin), Own: true},
 			{Kind: "Case", KindCode: "case", URL: link("case_1"), Title: found("PO is closed"), Status: ui.Badge{Text: "Open", Tone: ui.ToneInfo, Sign: ui.SignOpen}, Queue: "Procurement",
-				Number: found("[INV-778]"), Supplier: found("Nordwind GmbH"), Amount: "1,234.50", Currency: "EUR", AmountIs: true, At: ui.AgeAt(now.Add(-72*time.Hour), now, berlin),
+				Number: found("[INV-778]"), Supplier: found("Nordwind GmbH"), Amount: "1,234.50", Currency: "EUR", AmountIs: true, At: ui.AgeAt(lang.English(), now.Add(-72*time.Hour), now, berlin),
 				Snippet: found("… the order of [INV-778] was closed <b>early</b> by \u202ethe buyer although goods are still to come, which is what the supplier wrote in the mail of last Friday …")},
 			{Kind: "Comment", KindCode: "comment", URL: link("case_2"), Title: found("by Clara Clerk"), Number: found("RE-2026-0000000000000000000000000000000000000[778]"), Supplier: found("Gesellschaft für außergewöhnlich langwierige Lieferantenbezeichnungen mit beschränkter Haftung & Co. KG"),
-				Amount: "999,999,999,999,999.99", Currency: "EUR", At: ui.AgeAt(now.Add(-30*24*time.Hour), now, berlin), Snippet: found("They will credit [INV 778] first.")},
+				Amount: "999,999,999,999,999.99", Currency: "EUR", At: ui.AgeAt(lang.English(), now.Add(-30*24*time.Hour), now, berlin), Snippet: found("They will credit [INV 778] first.")},
 		},
 		Pager: ui.Pager{Next: "/search?q=inv+778&cursor=r1", Text: "25 shown"}}
 }

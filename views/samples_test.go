@@ -7,6 +7,7 @@ import (
 
 	"github.com/apdesk/apdesk/static"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -27,8 +28,8 @@ const (
 	wideAmount    = "123456789012345678.90"
 )
 
-func ago(d time.Duration) ui.Moment { return ui.At(now.Add(-d), now, berlin) }
-func due(d time.Duration) ui.Moment { return ui.DueAt(now.Add(d), now, berlin) }
+func ago(d time.Duration) ui.Moment { return ui.At(lang.English(), now.Add(-d), now, berlin) }
+func due(d time.Duration) ui.Moment { return ui.DueAt(lang.English(), now.Add(d), now, berlin) }
 
 func must(v ui.Value, err error) ui.Value {
 	if err != nil {
@@ -82,8 +83,8 @@ func sampleCases() []views.CaseRow {
 	row := func(id, words, code, number, supplier, amount, currency, claimed string, dueIn, age time.Duration) views.CaseRow {
 		return views.CaseRow{
 			ID: id, URL: templ.SafeURL("/cases/" + id), Status: badgeOpen, Due: due(dueIn), CodeWords: words, Code: ui.Foreign(code),
-			InvoiceNumber: ui.Foreign(number), Supplier: ui.Foreign(supplier), Amount: ui.Figures(amount), Currency: currency,
-			ClaimedBy: claimed, Age: ui.AgeAt(now.Add(-age), now, berlin), Agent: "invoice-agent",
+			InvoiceNumber: ui.Foreign(number), Supplier: ui.Foreign(supplier), Amount: lang.English().Figures(amount), Currency: currency,
+			ClaimedBy: claimed, Age: ui.AgeAt(lang.English(), now.Add(-age), now, berlin), Agent: "invoice-agent",
 		}
 	}
 	rows := []views.CaseRow{
@@ -124,10 +125,10 @@ func sampleApprovals() []views.ApprovalRow {
 	return []views.ApprovalRow{
 		{ID: "areq_01k6va1", URL: "/approvals/areq_01k6va1", Status: badgePending, Tool: "post_invoice_adjustment",
 			Summary: "Post the price difference on INV-778", Amount: "1,234.50", Currency: "EUR", InvoiceNumber: "INV-778",
-			Supplier: "Nordwind GmbH", AskedBy: "invoice-agent", Asked: ago(20 * time.Minute), Expires: ui.At(now.Add(4*24*time.Hour), now, berlin), Votes: "0 of 1"},
+			Supplier: "Nordwind GmbH", AskedBy: "invoice-agent", Asked: ago(20 * time.Minute), Expires: ui.At(lang.English(), now.Add(4*24*time.Hour), now, berlin), Votes: "0 of 1"},
 		{ID: "areq_01k6va2", URL: "/approvals/areq_01k6va2", Status: badgePending, Tool: "notify_supplier",
-			Summary: ui.Foreign(hostilePrompt), Amount: ui.Figures(wideAmount), Currency: "EUR", InvoiceNumber: ui.Foreign(hostileRTL),
-			Supplier: longSupplier, AskedBy: "invoice-agent", Asked: ago(3 * time.Hour), Expires: ui.At(now.Add(5*time.Hour), now, berlin), Votes: "1 of 2"},
+			Summary: ui.Foreign(hostilePrompt), Amount: lang.English().Figures(wideAmount), Currency: "EUR", InvoiceNumber: ui.Foreign(hostileRTL),
+			Supplier: longSupplier, AskedBy: "invoice-agent", Asked: ago(3 * time.Hour), Expires: ui.At(lang.English(), now.Add(5*time.Hour), now, berlin), Votes: "1 of 2"},
 	}
 }
 
@@ -135,10 +136,10 @@ func sampleHolds() []views.HoldRow {
 	return []views.HoldRow{
 		{ID: "hold_01k6vb1", URL: "/holds/hold_01k6vb1", Status: ui.Badge{Text: "overdue", Tone: ui.ToneBad, Sign: ui.SignAlert}, CodeWords: "Goods receipt missing",
 			Code: "GR_MISSING", InvoiceNumber: "RE-2026-1188", Supplier: "Hafen Logistik AG", PO: "4500018901, line 10", Amount: "18,400.00", Currency: "EUR",
-			Waiting: ui.AgeAt(now.Add(-6*24*time.Hour), now, berlin), NextCheck: due(-26 * time.Hour), Left: "1 of 5", Last: "still missing, 2 days ago"},
+			Waiting: ui.AgeAt(lang.English(), now.Add(-6*24*time.Hour), now, berlin), NextCheck: due(-26 * time.Hour), Left: "1 of 5", Last: "still missing, 2 days ago"},
 		{ID: "hold_01k6vb2", URL: "/holds/hold_01k6vb2", Status: ui.Badge{Text: "waiting", Tone: ui.ToneWarn, Sign: ui.SignPaused}, CodeWords: "Goods receipt missing",
 			Code: "GR_MISSING", InvoiceNumber: "JP-88-0312", Supplier: "株式会社北光", PO: "4500019002", Amount: "1,250,000", Currency: "JPY",
-			Waiting: ui.AgeAt(now.Add(-30*time.Hour), now, berlin), NextCheck: due(20 * time.Hour), Left: "4 of 5", Last: "still missing, 3 h ago"},
+			Waiting: ui.AgeAt(lang.English(), now.Add(-30*time.Hour), now, berlin), NextCheck: due(20 * time.Hour), Left: "4 of 5", Last: "still missing, 3 h ago"},
 	}
 }
 
@@ -309,11 +310,11 @@ func sampleApproval() views.ApprovalPage {
 	return views.ApprovalPage{
 		Page: samplePage("Approve 1,234.50 EUR: INV-778", "/approvals/areq_01k6va1"), ID: "areq_01k6va1", BackURL: "/approvals",
 		Status:  ui.Badge{Text: "waiting for a decision", Tone: ui.ToneInfo, Sign: ui.SignOpen, TestID: "approval-status"},
-		Expires: ui.Moment{ISO: now.Add(96 * time.Hour).Format(time.RFC3339), Text: "expires in 4 days", Absolute: ui.Absolute(now.Add(96*time.Hour), berlin)},
+		Expires: ui.Moment{ISO: now.Add(96 * time.Hour).Format(time.RFC3339), Text: "expires in 4 days", Absolute: ui.Absolute(lang.English(), now.Add(96*time.Hour), berlin)},
 		Asked:   ago(20 * time.Minute), AskedBy: "invoice-agent", OnBehalf: "Mia Brandt answers for this account",
 		CallHeading: "Exactly this will be written",
 		Sentence:    "Post an adjustment of 1,234.50 EUR on invoice 5105600123 of Nordwind GmbH, dated 5 Oct 2026.",
-		Amount:      "1,234.50", Currency: "EUR", InWords: ui.Words("1234.50", "EUR"),
+		Amount:      "1,234.50", Currency: "EUR", InWords: ui.Words(lang.English(), "1234.50", "EUR"),
 		Facts: []ui.Entry{ui.Pair("Document type", "KR, supplier invoice"), ui.Pair("Posting date", "5 Oct 2026"), ui.Pair("Cost centre", "C-210")},
 		Call: views.Call{Tool: "post_invoice_adjustment", Arguments: data(`{"invoice_id":"5105600123","amount":"1234.50","currency":"EUR","posting_date":"2026-10-05","supplier_id":"V-2001","text":"Price difference \u202eRUE","lines":[{"gl_account":"400100","amount":"980.00","cost_centre":"C-210"},{"gl_account":"473000","amount":"254.50","cost_centre":null}],"options":{"notify":true,"hold":{"until":null,"by":[]}}}`),
 			AsSent: `{"invoice_id":"5105600123","amount":"1234.50"}`},
@@ -339,7 +340,7 @@ func sampleApproval() views.ApprovalPage {
 // repeatedApproval asks for a call that was carried out before, of 18 digits.
 func repeatedApproval() views.ApprovalPage {
 	p := sampleApproval()
-	p.Amount, p.InWords = ui.Figures(wideAmount), ui.Words(wideAmount, "EUR")
+	p.Amount, p.InWords = lang.English().Figures(wideAmount), ui.Words(lang.English(), wideAmount, "EUR")
 	p.Form.ApproveLabel = "Approve " + p.Amount + " EUR"
 	p.RedeemedBefore = &ui.Notice{Tone: ui.ToneBad, Heading: "This exact call was carried out before", Text: "On 1 Oct 2026, 14:02 it was posted as document 5100001234.", TestID: "redeemed-before"}
 	p.Form.SecondStep = &ui.Field{Name: "second_step", Label: "Yes, it is to run a second time", Kind: ui.FieldCheckbox, Value: "yes"}
@@ -358,7 +359,7 @@ func spentApproval() views.ApprovalPage {
 	p.VotesText = "1 of 1"
 	p.Votes = []views.Vote{{Who: "Ines Roth", Role: "finance lead", Badge: ui.Badge{Text: "yes", Tone: ui.ToneGood, Sign: ui.SignYes}, At: ago(30 * time.Minute), Channel: "in the browser", Reason: "Checked with the buyer."}}
 	p.Grant = &views.Grant{MaskedID: "apr_…9f2c", Status: ui.Badge{Text: "used", Tone: ui.ToneGood, Sign: ui.SignDone},
-		Expires:  ui.Exactly(now.Add(23*time.Hour), berlin),
+		Expires:  ui.Exactly(lang.English(), now.Add(23*time.Hour), berlin),
 		Redeemed: &views.Redeemed{At: ago(25 * time.Minute), By: "erp-posting"},
 		Report:   &views.Report{Status: ui.Badge{Text: "posted", Tone: ui.ToneGood, Sign: ui.SignYes}, Document: "5100001234", At: ago(24 * time.Minute)}}
 	return p

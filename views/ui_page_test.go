@@ -18,6 +18,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/static"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -72,7 +73,7 @@ func specimens() map[string][]specimen {
 		at    ui.Moment
 	}{
 		{"just now", ago(0)}, {"ago", ago(90 * time.Minute)}, {"due", due(3 * time.Hour)}, {"overdue", due(-50 * time.Hour)},
-		{"age", ui.AgeAt(now.Add(-72*time.Hour), now, berlin)}, {"exactly", ui.Exactly(now, berlin)}, {"none", ui.Moment{}},
+		{"age", ui.AgeAt(lang.English(), now.Add(-72*time.Hour), now, berlin)}, {"exactly", ui.Exactly(lang.English(), now, berlin)}, {"none", ui.Moment{}},
 	} {
 		add("MomentOf", m.state, ui.MomentOf(m.at))
 	}
@@ -91,7 +92,7 @@ func specimens() map[string][]specimen {
 	add("TextOr", "absent", ui.TextOr("", "not given"))
 	add("Block", "several lines", ui.Block(ui.Foreign(hostilePrompt)))
 	add("AgentWords", "around what the agent wrote", wrapped(ui.AgentWords("What the agent says", "invoice-agent"), ui.Block("The purchase order was closed before this invoice came.")))
-	add("Breakable", "a very long amount", ui.Breakable(ui.Figures(wideAmount)))
+	add("Breakable", "a very long amount", ui.Breakable(lang.English().Figures(wideAmount)))
 
 	record := data(`{"po_id":"4500018822","status":"closed","amount":"1234.50","blocked":false,"note":null,"lines":[{"line":10,"ordered":200},{"line":20,"ordered":1}],"tags":["urgent","Q3"],"nothing":[]}`)
 	add("Data", "names in words", ui.Data(record))

@@ -21,28 +21,38 @@
   // The reader's clock may be wrong; the server said what time it was.
   const skew = body.dataset.now ? Date.parse(body.dataset.now) - Date.now() : 0;
 
-  const span = (ms) => {
+  // The messages of times, by the rules of the server.
+  const timeWords = Object.assign(
+    {
+      min: "%d min", h: "%d h", days: "%d days", daysOld: "%d days", now: "now", in: "in %s", just: "just now", ago: "%s ago",
+      new: "new", due: "due now", over: "overdue by %s", left: "due in %s",
+    },
+    JSON.parse(body.dataset.words || "{}"),
+  );
+  const filled = (key, value) => timeWords[key].replace(/%[ds]/, value);
+
+  const span = (ms, days = "days") => {
     const minutes = Math.floor(ms / 60000);
     if (minutes < 1) return "";
-    if (minutes < 60) return minutes + " min";
+    if (minutes < 60) return filled("min", minutes);
     const hours = Math.floor(minutes / 60);
-    if (hours < 48) return hours + " h";
-    return Math.floor(hours / 24) + " days";
+    if (hours < 48) return filled("h", hours);
+    return filled(days, Math.floor(hours / 24));
   };
 
   const inWords = {
     ago(ahead) {
-      const words = span(Math.abs(ahead));
-      if (ahead > 0) return words ? "in " + words : "now";
-      return words ? words + " ago" : "just now";
+      const time = span(Math.abs(ahead));
+      if (ahead > 0) return time ? filled("in", time) : timeWords.now;
+      return time ? filled("ago", time) : timeWords.just;
     },
     age(ahead) {
-      return span(-ahead) || "new";
+      return span(-ahead, "daysOld") || timeWords.new;
     },
     due(ahead) {
-      const words = span(Math.abs(ahead));
-      if (!words) return "due now";
-      return ahead > 0 ? "due in " + words : "overdue by " + words;
+      const time = span(Math.abs(ahead));
+      if (!time) return timeWords.due;
+      return filled(ahead > 0 ? "left" : "over", time);
     },
   };
 

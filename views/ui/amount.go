@@ -1,54 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
 
-// Figures groups the digits of a plain decimal by thousands: "-1234567.50" is
-// "−1,234,567.50". Text that is not a plain decimal comes back as it was; no
-// digit is ever rounded or dropped.
-func Figures(amount string) string {
-	sign, whole, frac, ok := splitDecimal(amount)
-	if !ok {
-		return amount
-	}
-	var b strings.Builder
-	b.WriteString(sign)
-	for i, r := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
-	}
-	if frac != "" {
-		b.WriteString("." + frac)
-	}
-	return b.String()
-}
-
-// splitDecimal takes apart -?digits(.digits)?; the sign comes back as a true
-// minus, which cannot be taken for a hyphen.
-func splitDecimal(amount string) (sign, whole, frac string, ok bool) {
-	rest, negative := strings.CutPrefix(amount, "-")
-	if negative {
-		sign = "\u2212"
-	}
-	whole, frac, dot := strings.Cut(rest, ".")
-	if !digits(whole) || (dot && !digits(frac)) {
-		return "", "", "", false
-	}
-	return sign, whole, frac, true
-}
-
-func digits(s string) bool {
-	if s == "" {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
+	"github.com/apdesk/apdesk/views/lang"
+)
 
 var (
 	ones = [...]string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -61,11 +17,14 @@ var (
 // seen: "1234.50" EUR is "one thousand two hundred thirty-four EUR and 50/100".
 // It is "" for text that is not a plain decimal or has more than 24 digits
 // before the point.
-func Words(amount, currency string) string {
-	sign, whole, frac, ok := splitDecimal(amount)
+func Words(l *lang.Lang, amount, currency string) string {
+	sign, whole, frac, ok := lang.Decimal(amount)
 	whole = strings.TrimLeft(whole, "0")
 	if !ok || len(whole) > 3*len(scales) {
 		return ""
+	}
+	if l.Tag() == lang.German {
+		return germanWords(sign != "", whole, currency, frac)
 	}
 	var parts []string
 	if sign != "" {
@@ -86,8 +45,8 @@ func Words(amount, currency string) string {
 		whole = whole[head:]
 	}
 	parts = append(parts, currency)
-	if strings.Trim(frac, "0") != "" {
-		parts = append(parts, "and "+frac+"/1"+strings.Repeat("0", len(frac)))
+	if part := fraction(frac); part != "" {
+		parts = append(parts, "and "+part)
 	}
 	return strings.Join(parts, " ")
 }
@@ -111,4 +70,86 @@ func hundreds(group string) string {
 		parts = append(parts, ones[n])
 	}
 	return strings.Join(parts, " ")
+}
+
+// fraction is what stands behind the point as on a cheque, "50/100"; "" when it is nothing.
+func fraction(frac string) string {
+	if strings.Trim(frac, "0") == "" {
+		return ""
+	}
+	return frac + "/1" + strings.Repeat("0", len(frac))
+}
+
+var (
+	eins = [...]string{"", "ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf",
+		"zwölf", "dreizehn", "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"}
+	zehner = [...]string{"", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"}
+	// From a million on German numbers are nouns of their own, with a plural.
+	grosse = [...][2]string{{"Million", "Millionen"}, {"Milliarde", "Milliarden"}, {"Billion", "Billionen"}, {"Billiarde", "Billiarden"},
+		{"Trillion", "Trillionen"}, {"Trilliarde", "Trilliarden"}}
+)
+
+// germanWords writes an amount as German does: "eintausendzweihundertvierunddreißig EUR und 50/100".
+func germanWords(minus bool, whole, currency, frac string) string {
+	var parts []string
+	if minus {
+		parts = append(parts, "minus")
+	}
+	for len(whole) > 6 {
+		head := (len(whole)-1)%3 + 1
+		if n := number(whole[:head]); n > 0 {
+			noun := grosse[(len(whole)-head)/3-2]
+			if n == 1 {
+				parts = append(parts, "eine "+noun[0])
+			} else {
+				parts = append(parts, germanHundreds(n)+" "+noun[1])
+			}
+		}
+		whole = whole[head:]
+	}
+	below := strings.TrimLeft(whole, "0")
+	word := ""
+	if len(below) > 3 {
+		word = germanHundreds(number(below[:len(below)-3])) + "tausend"
+		below = below[len(below)-3:]
+	}
+	if n := number(below); n > 0 {
+		word += germanHundreds(n)
+		if n%100 == 1 {
+			word += "s"
+		}
+	}
+	switch {
+	case word != "":
+		parts = append(parts, word)
+	case len(parts) == 0 || (minus && len(parts) == 1):
+		parts = append(parts, "null")
+	}
+	parts = append(parts, currency)
+	if part := fraction(frac); part != "" {
+		parts = append(parts, "und "+part)
+	}
+	return strings.Join(parts, " ")
+}
+
+func number(digits string) (n int) {
+	for i := range len(digits) {
+		n = n*10 + int(digits[i]-'0')
+	}
+	return n
+}
+
+func germanHundreds(n int) string {
+	word := ""
+	if n >= 100 {
+		word = eins[n/100] + "hundert"
+		n %= 100
+	}
+	switch {
+	case n >= 20 && n%10 != 0:
+		return word + eins[n%10] + "und" + zehner[n/10]
+	case n >= 20:
+		return word + zehner[n/10]
+	}
+	return word + eins[n]
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 func TestVisible(t *testing.T) {
@@ -201,11 +203,11 @@ func TestTimesInWords(t *testing.T) {
 		49 * time.Hour:    {"in 2 days", "due in 2 days", "new"},
 	} {
 		at := now.Add(d)
-		if got := [3]string{Ago(at, now), Due(at, now), Age(at, now)}; got != want {
+		if got := [3]string{lang.English().Ago(at, now), lang.English().Due(at, now), lang.English().Age(at, now)}; got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
-	m := DueAt(now.Add(-time.Hour), now, time.FixedZone("Europe/Berlin", 7200))
+	m := DueAt(lang.English(), now.Add(-time.Hour), now, time.FixedZone("Europe/Berlin", 7200))
 	if !m.Late || m.Absolute != "Mon 5 Oct 2026, 10:00:00 (Europe/Berlin)" || m.ISO != "2026-10-05T08:00:00Z" {
 		t.Errorf("got %+v", m)
 	}
@@ -217,7 +219,7 @@ func TestFigures(t *testing.T) {
 		"0": "0", "999": "999", "1000": "1,000", "-1234567.50": "−1,234,567.50", "123456789012345678.90": "123,456,789,012,345,678.90",
 		"0.125": "0.125", "1e5": "1e5", "": "", "5.": "5.", ".5": ".5", "+1": "+1", "12a": "12a",
 	} {
-		if got := Figures(in); got != want {
+		if got := lang.English().Figures(in); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}
@@ -239,7 +241,7 @@ func TestWords(t *testing.T) {
 		"100000000000000000":         "one hundred quadrillion EUR",
 		"123456789012345678901234.0": "one hundred twenty-three sextillion four hundred fifty-six quintillion seven hundred eighty-nine quadrillion twelve trillion three hundred forty-five billion six hundred seventy-eight million nine hundred one thousand two hundred thirty-four EUR",
 	} {
-		if got := Words(in, "EUR"); got != want {
+		if got := Words(lang.English(), in, "EUR"); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // ValueKind says how a Value is shown.
@@ -224,7 +226,7 @@ func numeric(items []Value, key Foreign) bool {
 			some = true
 		case KindNone:
 		case KindText:
-			if _, _, frac, ok := splitDecimal(string(v.Text)); !ok || frac == "" {
+			if _, _, frac, ok := lang.Decimal(string(v.Text)); !ok || frac == "" {
 				return false
 			}
 			some = true

@@ -73,7 +73,7 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 // besideRequest adds what the desk knows besides the request itself: until when it can be decided, what changed
 // since an earlier one, and which other invoices it may be again.
 func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPage, r reader) error {
-	out.Match = matchView(approvals.MatchOf(page.Evidence, page.Invoice))
+	out.Match = v.matchView(approvals.MatchOf(page.Evidence, page.Invoice))
 	before, err := v.p.approvals.EarlierRequestOf(v.ctx, v.by, page.Request.ID)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (v *visit) deadline(expires models.Time, calendar models.Calendar) *views.D
 }
 
 // matchView puts order, receipt and invoice into the words of a page.
-func matchView(m *approvals.ThreeWay) *views.Match {
+func (v *visit) matchView(m *approvals.ThreeWay) *views.Match {
 	if m == nil {
 		return nil
 	}
@@ -129,14 +129,14 @@ func matchView(m *approvals.ThreeWay) *views.Match {
 		}
 		return out
 	}
-	out := &views.Match{Currency: m.Currency, Expected: amount(m.Expected), Invoiced: amount(m.Invoiced), Differs: signed(m.Difference, amount), Percent: signed(m.Percent, ui.Figures), Over: m.Over}
+	out := &views.Match{Currency: m.Currency, Expected: amount(m.Expected), Invoiced: amount(m.Invoiced), Differs: signed(m.Difference, amount), Percent: signed(m.Percent, v.lang.Figures), Over: m.Over}
 	for _, text := range m.Marks {
 		out.Verdict = append(out.Verdict, ui.Foreign(text+"."))
 	}
 	for _, l := range m.Lines {
 		out.Lines = append(out.Lines, views.MatchLine{Line: ui.Foreign(l.Line), Text: ui.Foreign(l.Text), Ordered: ui.Foreign(l.Ordered), Received: ui.Foreign(l.Received),
 			Invoiced: ui.Foreign(l.Invoiced), OrderPrice: ui.Foreign(l.OrderPrice), InvoicePrice: ui.Foreign(l.InvoicePrice), Expected: amount(l.Expected), Amount: amount(l.Amount),
-			Differs: signed(l.Difference, amount), Percent: signed(l.Percent, ui.Figures), Over: l.Over, Marks: marks(l.Marks)})
+			Differs: signed(l.Difference, amount), Percent: signed(l.Percent, v.lang.Figures), Over: l.Over, Marks: marks(l.Marks)})
 	}
 	return out
 }
@@ -155,14 +155,14 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 		return nil
 	}
 	out := &views.EarlierRequest{URL: requestURL(e.RequestID), Asked: v.at(e.AskedAt), Reason: ui.Foreign(e.Reason), Evidence: evidenceChange(e.EvidenceThen, e.EvidenceNow)}
-	who := orSome(list(e.DecidedBy), "Somebody")
+	who := orSome(list(e.DecidedBy), r.tr("Somebody"))
 	switch e.Status {
 	case models.RequestApproved:
-		out.Came = fmt.Sprintf("%s approved it %s; %s.", who, v.ago(e.DecidedAt), whatCame(e))
+		out.Came = r.tr("%s approved it %s; %s.", who, v.ago(e.DecidedAt), whatCame(e))
 	case models.RequestRejected:
-		verb := "rejected it"
+		verb := r.tr("rejected it")
 		if e.SentBack {
-			verb = "sent it back"
+			verb = r.tr("sent it back")
 		}
 		out.Came = fmt.Sprintf("%s %s %s.", who, verb, v.ago(e.DecidedAt))
 	case models.RequestExpired:
@@ -170,9 +170,9 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 	case models.RequestWithdrawn:
 		out.Came = "It was withdrawn " + v.ago(e.DecidedAt) + "."
 	case models.RequestUnrouted:
-		out.Came = "It still waits for an approver to be found."
+		out.Came = r.tr("It still waits for an approver to be found.")
 	default:
-		out.Came = "It is still open."
+		out.Came = r.tr("It is still open.")
 	}
 	names := make([]string, 0, len(e.Correction))
 	for name := range e.Correction {
@@ -183,7 +183,7 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 		out.SentBack = append(out.SentBack, ui.Pair(name, r.shown(name, fmt.Sprint(e.Correction[name]))))
 	}
 	if e.SameCall {
-		out.Same = "It is the very same call as then."
+		out.Same = r.tr("It is the very same call as then.")
 	}
 	for _, c := range e.Changes {
 		change := views.ChangedValue{Then: ui.Foreign(r.shown(c.Name, c.Then)), Now: ui.Foreign(r.shown(c.Name, c.Now)), WasThere: c.WasThere, IsThere: c.IsThere}
@@ -223,7 +223,7 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	out := views.ApprovalPage{
 		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(askedBy(page)),
 		OnBehalf: onBehalf(page.OnBehalf), CallHeading: callHeading(page), Sentence: writeSentence(page),
-		Amount: page.Amount.FormatNumber(), Currency: page.Amount.Currency(), InWords: ui.Words(page.Amount.Text(), page.Amount.Currency()),
+		Amount: page.Amount.FormatNumber(), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,
 		Summary: ui.Foreign(q.Summary), Explained: ui.Foreign(q.Explanation), Run: ui.Foreign(q.RunID), Evidence: r.evidence(page.Evidence),
 		Rule: v.rule(page), Votes: v.votes(page.Votes), WhyNot: v.whyNot(page), Grant: v.grant(page.Grant), Notices: v.requestNotices(page, r),
@@ -254,9 +254,9 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	}
 	switch {
 	case q.UnroutedCaseID != nil:
-		out.Case = &views.RelatedLink{Text: "The case that looks for an approver", URL: caseURL(*q.UnroutedCaseID)}
+		out.Case = &views.RelatedLink{Text: v.tr("The case that looks for an approver"), URL: caseURL(*q.UnroutedCaseID)}
 	case q.CaseID != nil:
-		out.Case = &views.RelatedLink{Text: "The case this belongs to", URL: caseURL(*q.CaseID)}
+		out.Case = &views.RelatedLink{Text: v.tr("The case this belongs to"), URL: caseURL(*q.CaseID)}
 	}
 	out.Conflict, out.Changes = v.voteTooLate(page, form)
 	return out
@@ -303,7 +303,7 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 	}
 	out.Needed = page.Needed
 	if page.Status == models.RequestPending {
-		out.MyLimit = "You hold no limit of your own for this."
+		out.MyLimit = v.tr("You hold no limit of your own for this.")
 		if page.MyLimit != "" {
 			out.MyLimit = "Your own limit here: up to " + page.MyLimit + "."
 		}
@@ -361,8 +361,8 @@ func (v *visit) askForm(page approvals.RequestPage, form voteForm) *views.AskFor
 		return nil
 	}
 	refused := form.refused.of(formAsk)
-	f := &views.AskForm{Form: v.form(requestURL(page.Request.ID) + "/ask"), Question: refused.field(ui.Field{Name: "question", Label: "Question", Kind: ui.FieldArea, Required: true,
-		Hint: "The agent reads it and answers here. The request stays open meanwhile, and can be decided."})}
+	f := &views.AskForm{Form: v.form(requestURL(page.Request.ID) + "/ask"), Question: refused.field(ui.Field{Name: "question", Label: v.tr("Question"), Kind: ui.FieldArea, Required: true,
+		Hint: v.tr("The agent reads it and answers here. The request stays open meanwhile, and can be decided.")})}
 	f.Version = strconv.FormatInt(page.Request.Version, 10)
 	f.Heading, f.Errors = refused.heading, refused.summary(f.Question)
 	return f
@@ -425,29 +425,29 @@ func writeSentence(page approvals.RequestPage) ui.Foreign {
 
 func (v *visit) writeFacts(page approvals.RequestPage) []ui.Entry {
 	q := page.Request
-	return pairs("Document type", q.DocumentType, "Posting date", date(q.PostingDate), "Cost centre", q.CostCentre)
+	return pairs(v.tr("Document type"), q.DocumentType, v.tr("Posting date"), date(q.PostingDate), v.tr("Cost centre"), q.CostCentre)
 }
 
 // rule is the request's own copy of what routed it.
 func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	c := page.Routing.Authority()
 	if c == nil {
-		return views.Rule{None: sentence(orSome(page.Unrouted, "No rule of the matrix covers this request"))}
+		return views.Rule{None: sentence(orSome(page.Unrouted, v.tr("No rule of the matrix covers this request")))}
 	}
 	who := c.Role.Title()
 	if c.Role == "" {
-		who = "the people named"
+		who = v.tr("the people named")
 	}
 	if c.Sequence() {
 		who = placeWords(c.Role) + ", then " + placeWords(c.ThenRole)
 	}
 	out := views.Rule{Name: ruleName(c.ID, c.Version), Text: page.RuleText, Valid: "An approval is good for " + span(c.Valid()) + " and one call.",
-		Written: fmt.Sprintf("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
+		Written: v.tr("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
 	if page.Routing.Rule == nil {
 		// Nobody was asked by this rule: a person found who decides, and the rule says how far they may.
-		out.Name = orSome(page.Named, "One person") + " was named by " + orSome(page.NamedBy, "a person") + " for this item"
+		out.Name = orSome(page.Named, v.tr("One person")) + " was named by " + orSome(page.NamedBy, "a person") + " for this item"
 		out.Text = "the limit is from " + ruleName(c.ID, c.Version) + " (" + page.RuleText + ")"
-		out.Need = "One yes of " + orSome(page.Named, "the person named")
+		out.Need = "One yes of " + orSome(page.Named, v.tr("the person named"))
 		return out
 	}
 	switch required := page.Routing.Required(); {
@@ -458,10 +458,10 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	case required == 1:
 		out.Need = "One yes of " + lower(who)
 	default:
-		out.Need = fmt.Sprintf("%d different people must say yes: %s", required, lower(who))
+		out.Need = v.tr("%d different people must say yes: %s", required, lower(who))
 	}
 	if page.Named != "" {
-		out.Text += fmt.Sprintf(" · %s named by %s for this request only", page.Named, page.NamedBy)
+		out.Text += v.tr(" · %s named by %s for this request only", page.Named, page.NamedBy)
 	}
 	return out
 }
@@ -469,9 +469,9 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 func (v *visit) votes(votes []models.Vote) []views.Vote {
 	var out []views.Vote
 	for _, vote := range votes {
-		b := ui.Badge{Text: "Yes", Tone: ui.ToneGood, Sign: ui.SignYes}
+		b := ui.Badge{Text: v.tr("Yes"), Tone: ui.ToneGood, Sign: ui.SignYes}
 		if vote.Decision == models.VoteReject {
-			b = ui.Badge{Text: "No", Tone: ui.ToneBad, Sign: ui.SignNo}
+			b = ui.Badge{Text: v.tr("No"), Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
 		out = append(out, views.Vote{Who: voter(vote), Role: lower(models.Role(vote.Role).Title()), Badge: b, At: v.at(vote.At), Channel: channelWords(vote.Channel), Reason: ui.Foreign(vote.Reason)})
 	}
@@ -500,13 +500,13 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 				names = append(names, voter(vote))
 			}
 		}
-		text := fmt.Sprintf("%s %s this %s", orSome(list(names), "Somebody"), page.Status, v.ago(q.DecidedAt))
+		text := v.tr("%s %s this %s", orSome(list(names), v.tr("Somebody")), page.Status, v.ago(q.DecidedAt))
 		if page.Grant != nil {
 			switch page.Grant.Status {
 			case models.ApprovalExpired:
-				text += "; the approval expired unused"
+				text += v.tr("; the approval expired unused")
 			case models.ApprovalRevoked:
-				text += "; the approval was revoked before it was used"
+				text += v.tr("; the approval was revoked before it was used")
 			}
 		}
 		return text + "."
@@ -515,7 +515,7 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 	case models.RequestWithdrawn:
 		return "This was withdrawn " + v.ago(q.DecidedAt) + ": " + sentence(keptReason(q.Reason))
 	case models.RequestUnrouted:
-		return "Nobody can decide this until an approver is found."
+		return v.tr("Nobody can decide this until an approver is found.")
 	}
 	return ""
 }
@@ -530,9 +530,9 @@ func (v *visit) grant(g *approvals.Grant) *views.Grant {
 	}
 	switch g.Report {
 	case approvals.ReportPosted:
-		out.Report = &views.Report{Status: ui.Badge{Text: "Posted", Tone: ui.ToneGood, Sign: ui.SignYes}}
+		out.Report = &views.Report{Status: ui.Badge{Text: v.tr("Posted"), Tone: ui.ToneGood, Sign: ui.SignYes}}
 	case approvals.ReportFailed:
-		out.Report = &views.Report{Status: ui.Badge{Text: "Failed", Tone: ui.ToneBad, Sign: ui.SignNo}}
+		out.Report = &views.Report{Status: ui.Badge{Text: v.tr("Failed"), Tone: ui.ToneBad, Sign: ui.SignNo}}
 	case approvals.ReportOverdue:
 		out.Missing = "No report has come since " + v.clock(g.RedeemedAt)
 	}
@@ -548,26 +548,26 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	q := page.Request
 	open := page.Status == models.RequestPending || page.Status == models.RequestUnrouted
 	if page.Status == models.RequestUnrouted {
-		n := ui.Notice{Tone: ui.ToneBad, Heading: "Nobody can decide this now", Text: ui.Foreign(page.Unrouted), TestID: "unrouted"}
+		n := ui.Notice{Tone: ui.ToneBad, Heading: v.tr("Nobody can decide this now"), Text: ui.Foreign(page.Unrouted), TestID: "unrouted"}
 		if q.UnroutedCaseID != nil {
-			n.LinkText, n.URL = "The case that looks for an approver", caseURL(*q.UnroutedCaseID)
+			n.LinkText, n.URL = v.tr("The case that looks for an approver"), caseURL(*q.UnroutedCaseID)
 		}
 		out = append(out, n)
 	}
 	if closed := v.ws.PeriodClosedThrough; open && !closed.IsZero() && !q.PostingDate.IsZero() && !q.PostingDate.After(closed) {
-		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: "The posting period is closed", TestID: "period-closed",
+		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: v.tr("The posting period is closed"), TestID: "period-closed",
 			Text: ui.Foreign("The books are closed through " + date(closed) + ". While they are, the write is refused even with an approval.")})
 	}
 	if open && !page.IsBound {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The amount could not be compared with the call", TestID: "unbound",
-			Text: "The workspace does not state where this tool's arguments carry the amount. Read the arguments themselves; the rule with the highest limit decides."})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The amount could not be compared with the call"), TestID: "unbound",
+			Text: ui.Foreign(v.tr("The workspace does not state where this tool's arguments carry the amount. Read the arguments themselves; the rule with the highest limit decides."))})
 	}
 	if open && page.AmountSaid {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The call does not say this amount", TestID: "unbound",
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The call does not say this amount"), TestID: "unbound",
 			Text: "Where the workspace looks for it the call carries no amount, so " + ui.Foreign(page.Amount.Format()) + " is only what the asker says. Read the arguments themselves before you decide."})
 	}
 	if in := page.Instruction; in != nil && in.Kind == models.InstructRetryWith {
-		n := ui.Notice{Tone: ui.ToneInfo, Heading: "It was sent back: the agent calls again with a correction", TestID: "sent-back"}
+		n := ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("It was sent back: the agent calls again with a correction"), TestID: "sent-back"}
 		names := make([]string, 0, len(in.Input))
 		for name := range in.Input {
 			names = append(names, name)
@@ -584,11 +584,11 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The approval was revoked " + v.ago(g.RevokedAt), Text: ui.Foreign(keptReason(g.RevokeReason)), TestID: "revoked"})
 	}
 	if page.CanRevoke {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: "You approved this. Until it is used you can take the approval back.", LinkText: "Revoke the approval…",
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You approved this. Until it is used you can take the approval back.")), LinkText: v.tr("Revoke the approval…"),
 			URL: requestURL(q.ID) + "/revoke", TestID: "can-revoke"})
 	}
 	if open && v.by.Has(models.RoleAgent) && slices.ContainsFunc(page.Asked, func(u models.User) bool { return u.ID == v.by.UserID }) {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: "You asked for this yourself.", LinkText: "Withdraw the request…", URL: requestURL(q.ID) + "/withdraw", TestID: "can-withdraw"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You asked for this yourself.")), LinkText: v.tr("Withdraw the request…"), URL: requestURL(q.ID) + "/withdraw", TestID: "can-withdraw"})
 	}
 	return out
 }
@@ -603,18 +603,18 @@ func tried(rules []approvals.Tried) []views.TriedRule {
 }
 
 func (v *visit) ranBefore(e approvals.EarlierRun) *ui.Notice {
-	n := &ui.Notice{Tone: ui.ToneBad, Heading: "This exact call was carried out before", TestID: "redeemed-before", LinkText: "See that request", URL: requestURL(e.RequestID)}
+	n := &ui.Notice{Tone: ui.ToneBad, Heading: v.tr("This exact call was carried out before"), TestID: "redeemed-before", LinkText: v.tr("See that request"), URL: requestURL(e.RequestID)}
 	at := v.clock(e.RedeemedAt)
 	switch {
 	case e.Report == approvals.ReportPosted && e.DocumentNumber != "":
-		n.Text = ui.Foreign(fmt.Sprintf("At %s it was posted as document %s.", at, e.DocumentNumber))
+		n.Text = ui.Foreign(v.tr("At %s it was posted as document %s.", at, e.DocumentNumber))
 	case e.Report == approvals.ReportPosted:
-		n.Text = ui.Foreign(fmt.Sprintf("At %s it was posted; no document number was reported.", at))
+		n.Text = ui.Foreign(v.tr("At %s it was posted; no document number was reported.", at))
 	case e.Report == approvals.ReportFailed:
-		n.Heading = "This exact call was tried before"
-		n.Text = ui.Foreign(fmt.Sprintf("At %s it was tried, and reported as failed.", at))
+		n.Heading = v.tr("This exact call was tried before")
+		n.Text = ui.Foreign(v.tr("At %s it was tried, and reported as failed.", at))
 	default:
-		n.Text = ui.Foreign(fmt.Sprintf("At %s it was released for writing, and nobody reported what came of it.", at))
+		n.Text = ui.Foreign(v.tr("At %s it was released for writing, and nobody reported what came of it.", at))
 	}
 	return n
 }
@@ -627,11 +627,11 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 		typed = nil
 	}
 	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: "Approve " + money(q.Amount, q.Currency),
-		Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Hint: "Needed to reject. Kept on the trail, beside your name.", Value: typed["reason"], Error: refused.problems["reason"]}}
+		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Needed to reject. Kept on the trail, beside your name."), Value: typed["reason"], Error: refused.problems["reason"]}}
 	f.Version = strconv.FormatInt(q.Version, 10)
 	fields := []ui.Field{f.Reason}
 	if page.Earlier != nil {
-		f.SecondStep = &ui.Field{Name: "second_step", Label: "Yes, it is to be carried out a second time", Kind: ui.FieldCheckbox, Value: "yes",
+		f.SecondStep = &ui.Field{Name: "second_step", Label: v.tr("Yes, it is to be carried out a second time"), Kind: ui.FieldCheckbox, Value: "yes",
 			Checked: typed["second_step"] != "", Error: refused.problems["second_step"], TestID: "second-step"}
 		fields = append(fields, *f.SecondStep)
 	}
@@ -662,8 +662,8 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 	}
 	refused := form.refused.of(formSendBack)
 	f := &views.SendBackForm{Form: v.form(requestURL(page.Request.ID) + "/vote"),
-		Reason: ui.Field{ID: "back-reason", Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Error: refused.problems["reason"]},
-		What:   "This refuses the call and tells the agent what to change. You cannot approve the corrected call yourself."}
+		Reason: ui.Field{ID: "back-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true, Error: refused.problems["reason"]},
+		What:   v.tr("This refuses the call and tells the agent what to change. You cannot approve the corrected call yourself.")}
 	if refused.typed != nil {
 		f.Reason.Value = refused.typed["reason"]
 	}
@@ -676,7 +676,7 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 		field := ui.Field{ID: "back-" + c.Name, Name: "input." + c.Name, Label: ui.Label(c.Name).Plain(), Value: c.Value}
 		if slices.ContainsFunc(ui.Visible(c.Value), func(s ui.Segment) bool { return s.Mark }) {
 			// A field would show it as if the unseen characters were not there.
-			field.Value, field.Hint = "", "Holds characters that cannot be seen. Empty leaves it as it is."
+			field.Value, field.Hint = "", v.tr("Holds characters that cannot be seen. Empty leaves it as it is.")
 		}
 		switch pointer["/"+c.Name] {
 		case "Amount":
@@ -704,16 +704,16 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 	c := &views.Conflict{Text: sentence(form.late.Message)}
 	names, _ := d["decided_by"].([]string)
 	if at, ok := d["decided_at"].(models.Time); ok && len(names) > 0 {
-		c.Text = fmt.Sprintf("%s %s this %s (%s).", list(names), d["status"], v.ago(at), v.clock(at))
+		c.Text = v.tr("%s %s this %s (%s).", list(names), d["status"], v.ago(at), v.clock(at))
 		c.Reason = ui.Foreign(page.Request.Reason)
 	}
 	switch models.VoteDecision(form.typed["decision"]) {
 	case models.VoteApprove:
-		c.Typed = append(c.Typed, ui.Pair("You chose", "Approve"))
+		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), v.tr("Approve")))
 	case models.VoteReject:
-		c.Typed = append(c.Typed, ui.Pair("You chose", "Reject"))
+		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), v.tr("Reject")))
 	}
-	c.Typed = append(c.Typed, pairs("Reason", form.typed["reason"])...)
+	c.Typed = append(c.Typed, pairs(v.tr("Reason"), form.typed["reason"])...)
 	c.Typed = append(c.Typed, inputEntries(inputsOf(form.typed))...)
 	return c, nil
 }

@@ -91,15 +91,15 @@ func (v *visit) listApprovals() error {
 		return err
 	}
 	self := v.link("/approvals", append(slices.Clone(query), "cursor", cursor, "select", v.c.Query("select"), "totals", v.c.Query("totals"))...)
-	page, err := v.page(waiting.counted("Approvals"), self, "approvals")
+	page, err := v.page(waiting.counted(v.tr("Approvals")), self, "approvals")
 	if err != nil {
 		return err
 	}
 	out := views.ApprovalsPage{Page: page, Lead: waitingWords(waiting), Rows: v.approvalRows(list.Items),
 		Tabs: []ui.Tab{
-			{Label: "Waiting for me", Count: orSome(waiting.text(), "0"), URL: v.link("/approvals", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
-			{Label: "All open", URL: v.link("/approvals", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
-			{Label: "Decided", URL: v.link("/approvals", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
+			{Label: v.tr("Waiting for me"), Count: orSome(waiting.text(), "0"), URL: v.link("/approvals", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
+			{Label: v.tr("All open"), URL: v.link("/approvals", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
+			{Label: v.tr("Decided"), URL: v.link("/approvals", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
 		}}
 	if out.Filter, err = v.approvalFilter(tab, narrow); err != nil {
 		return err
@@ -110,16 +110,16 @@ func (v *visit) listApprovals() error {
 	}
 	switch tab {
 	case tabMine:
-		out.Caption = "waiting for me"
+		out.Caption = v.tr("waiting for me")
 		v.pickable(&out, append(slices.Clone(query), "cursor", cursor))
 		if out.Totals, err = v.waitingTotals(mine, list, query); err != nil {
 			return err
 		}
 		if len(list.Items) == 0 && list.NextCursor != "" {
-			out.Empty = ui.Empty{Heading: "None of the first ones is yours to decide", Text: "There are too many to look through at once. The next page goes on where this one ends.", TestID: "empty"}
+			out.Empty = ui.Empty{Heading: v.tr("None of the first ones is yours to decide"), Text: v.tr("There are too many to look through at once. The next page goes on where this one ends."), TestID: "empty"}
 		}
 	case tabOpen:
-		out.Caption = "all open"
+		out.Caption = v.tr("all open")
 	default:
 		out.Caption = "decided"
 	}
@@ -130,14 +130,14 @@ func (v *visit) listApprovals() error {
 func (v *visit) noApprovals(tab string, narrowed bool) ui.Empty {
 	switch {
 	case narrowed:
-		return ui.Empty{Heading: "Nothing here is like that", Text: "Other requests may be here all the same.", LinkText: "Show all", URL: v.link("/approvals", "tab", tab), TestID: "empty"}
+		return ui.Empty{Heading: v.tr("Nothing here is like that"), Text: v.tr("Other requests may be here all the same."), LinkText: v.tr("Show all"), URL: v.link("/approvals", "tab", tab), TestID: "empty"}
 	case tab == tabMine:
-		return ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
-			LinkText: "See what waits for others", URL: v.link("/approvals", "tab", tabOpen), TestID: "empty"}
+		return ui.Empty{Heading: v.tr("No approval waits for you"), Text: v.tr("When a write needs your yes, it appears here by itself, with the exact call."),
+			LinkText: v.tr("See what waits for others"), URL: v.link("/approvals", "tab", tabOpen), TestID: "empty"}
 	case tab == tabOpen:
-		return ui.Empty{Heading: "No request is open", Text: "Agents ask here before they write.", LinkText: "See what was decided", URL: v.link("/approvals", "tab", tabDecided), TestID: "empty"}
+		return ui.Empty{Heading: v.tr("No request is open"), Text: v.tr("Agents ask here before they write."), LinkText: v.tr("See what was decided"), URL: v.link("/approvals", "tab", tabDecided), TestID: "empty"}
 	}
-	return ui.Empty{Heading: "Nothing was decided yet", TestID: "empty"}
+	return ui.Empty{Heading: v.tr("Nothing was decided yet"), TestID: "empty"}
 }
 
 // approvalFilter is the form that narrows a list of requests.
@@ -170,7 +170,7 @@ func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.Fil
 		return nil, err
 	}
 	if narrow["asked_by"] != "" {
-		name := "somebody else"
+		name := v.tr("somebody else")
 		for _, o := range askers {
 			if o.Selected {
 				name = o.Label
@@ -180,10 +180,10 @@ func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.Fil
 	}
 	f := &views.FilterForm{URL: "/approvals", Active: list(words), ClearURL: v.link("/approvals", "tab", tab), Hidden: []ui.Hidden{{Name: "tab", Value: tab}},
 		Fields: []ui.Field{
-			{Name: "currency", Label: "Currency", Value: narrow["currency"], Placeholder: "EUR"},
-			{Name: "supplier", Label: "Supplier id", Value: narrow["supplier"]},
-			{Name: "tool", Label: "Tool", Value: narrow["tool"]},
-			{Name: "asked_by", Label: "Asked by", Kind: ui.FieldSelect, Options: askers},
+			{Name: "currency", Label: v.tr("Currency"), Value: narrow["currency"], Placeholder: "EUR"},
+			{Name: "supplier", Label: v.tr("Supplier id"), Value: narrow["supplier"]},
+			{Name: "tool", Label: v.tr("Tool"), Value: narrow["tool"]},
+			{Name: "asked_by", Label: v.tr("Asked by"), Kind: ui.FieldSelect, Options: askers},
 		}}
 	if v.by.WorkspaceID != v.chosen {
 		f.Hidden = append(f.Hidden, ui.Hidden{Name: "workspace_id", Value: v.by.WorkspaceID})
@@ -215,9 +215,9 @@ func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, 
 		if err != nil {
 			return nil, err
 		}
-		out := totals("What waits for you", sums)
+		out := totals(v.tr("What waits for you"), sums)
 		if more {
-			out.Note = "More waits than is added up here; these are the sums of what lapses first."
+			out.Note = v.tr("More waits than is added up here; these are the sums of what lapses first.")
 		}
 		return out, nil
 	}
@@ -230,10 +230,10 @@ func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, 
 		return nil, err
 	}
 	if whole {
-		return totals("What waits for you", sums), nil
+		return totals(v.tr("What waits for you"), sums), nil
 	}
-	out := totals("On this page", sums)
-	out.More, out.MoreURL = "Add up everything that waits", v.link("/approvals", append(slices.Clone(query), "totals", "all")...)
+	out := totals(v.tr("On this page"), sums)
+	out.More, out.MoreURL = v.tr("Add up everything that waits"), v.link("/approvals", append(slices.Clone(query), "totals", "all")...)
 	return out, nil
 }
 
@@ -356,7 +356,7 @@ func (v *visit) refusedOnRequest(id string, err error, typed map[string]string, 
 		if sentBack {
 			which = formSendBack
 		}
-		form.refused, _ = refuse(err, which, "Nothing was decided", typed, nil)
+		form.refused, _ = refuse(err, which, v.tr("Nothing was decided"), typed, nil)
 	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
 		form.late = ne
 		if sentBack {
@@ -476,10 +476,10 @@ func (v *visit) confirmOnRequest(how takingBack, status int, refused refusal) er
 	if err != nil {
 		return err
 	}
-	reason := refused.field(ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true})
+	reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true})
 	form := v.form(requestURL(id) + templ.SafeURL(how.path))
 	form.Heading, form.Errors = refused.heading, refused.summary(reason)
 	return render(v.c, status, views.Confirm(views.ConfirmPage{Page: page, Heading: how.heading, Text: how.text,
-		Facts: []ui.Entry{ui.Pair("Request", r.Request.Summary), ui.Pair("Amount", money(r.Request.Amount, r.Request.Currency)), ui.Pair("Invoice", r.Request.InvoiceID)},
+		Facts: []ui.Entry{ui.Pair(v.tr("Request"), r.Request.Summary), ui.Pair(v.tr("Amount"), money(r.Request.Amount, r.Request.Currency)), ui.Pair(v.tr("Invoice"), r.Request.InvoiceID)},
 		Form:  form, Fields: []ui.Field{reason}, Button: ui.Button{Label: how.button, Variant: ui.ButtonDanger}, CancelURL: requestURL(id)}))
 }

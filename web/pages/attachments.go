@@ -75,7 +75,7 @@ func (v *visit) attachFile() error {
 		v.p.say(v.c, "file_added")
 		return seeOther(v.c, string(caseURL(id))+"#files")
 	}
-	r, ok := refuse(err, formFile, "The file was not added", nil, nil)
+	r, ok := refuse(err, formFile, v.tr("The file was not added"), nil, nil)
 	if !ok {
 		return err
 	}
@@ -145,7 +145,7 @@ func (v *visit) files(page queue.CasePage, refused refusal) (views.Files, error)
 	}
 	if page.CanComment {
 		out.Form = &views.UploadForm{Form: v.form(caseURL(page.Case.CaseID) + "/files"), Error: refused.problems["file"], MaxSize: models.MaxFile}
-		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(ui.Field{Name: "file", Label: "Add a file", Error: refused.problems["file"]})
+		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(ui.Field{Name: "file", Label: v.tr("Add a file"), Error: refused.problems["file"]})
 	}
 	return out, nil
 }
@@ -196,9 +196,9 @@ func (v *visit) related(page queue.CasePage) ([]views.RelatedGroup, error) {
 		out = append(out, g)
 	}
 	id, supplier := invoiceKeys(page.Case.Invoice)
-	add("Of the same invoice", "related-invoice", found.Invoice, "All about this invoice", v.invoiceURL(id))
-	add("Of the same supplier", "related-supplier", found.Supplier, "Search for the supplier", v.link(searchPath, "q", supplier))
-	add("Of the same run", "related-run", found.Run, "Search for the run", v.link(searchPath, "q", page.RunID))
+	add(v.tr("Of the same invoice"), "related-invoice", found.Invoice, v.tr("All about this invoice"), v.invoiceURL(id))
+	add(v.tr("Of the same supplier"), "related-supplier", found.Supplier, v.tr("Search for the supplier"), v.link(searchPath, "q", supplier))
+	add(v.tr("Of the same run"), "related-run", found.Run, v.tr("Search for the run"), v.link(searchPath, "q", page.RunID))
 	return out, nil
 }
 

@@ -107,14 +107,14 @@ func (v *visit) showAudit() error {
 		return err
 	}
 	query := asQuery(asked)
-	page, err := v.page("Audit trail", v.link(auditPath, append(slices.Clone(query), "cursor", cursor)...), "")
+	page, err := v.page(v.tr("Audit trail"), v.link(auditPath, append(slices.Clone(query), "cursor", cursor)...), "")
 	if err != nil {
 		return err
 	}
 	out := views.AuditPage{Page: page, Filter: v.auditForm(asked, issues, actions, actors),
 		Lead:       "Everything that people, agents and the desk did in " + v.ws.Name + ", and what was refused. Nothing here can be changed; days and times are of " + v.zone.String() + ".",
-		Empty:      ui.Empty{Heading: "No event matches", Text: "Take away a filter, or choose other days.", TestID: "empty"},
-		NoneSigned: "None is signed yet; a running desk signs the first within a day."}
+		Empty:      ui.Empty{Heading: v.tr("No event matches"), Text: v.tr("Take away a filter, or choose other days."), TestID: "empty"},
+		NoneSigned: v.tr("None is signed yet; a running desk signs the first within a day.")}
 	for _, c := range signed {
 		out.Checkpoints = append(out.Checkpoints, views.Checkpoint{Number: fmt.Sprint(c.Seq), Signed: v.exactly(c.At), Note: ui.Foreign(c.Note)})
 	}
@@ -130,7 +130,7 @@ func (v *visit) showAudit() error {
 		out.Rows = append(out.Rows, v.auditRow(e))
 	}
 	if found.Cut {
-		out.Cut = fmt.Sprintf("The last %d events looked at go back to %s; older ones may match too. Go on with Next, or choose days.", models.AuditScan, v.exactly(found.Until).Text)
+		out.Cut = v.tr("The last %d events looked at go back to %s; older ones may match too. Go on with Next, or choose days.", models.AuditScan, v.exactly(found.Until).Text)
 	}
 	out.JSONL, out.CSV = v.link(auditPath+".jsonl", query...), v.link(auditPath+".csv", query...)
 	out.Pager = v.pager(auditPath, len(found.Events), cursor, auditCursor(found.Next), query...)
@@ -143,17 +143,17 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 	if v.by.WorkspaceID != v.chosen {
 		f.Hidden = append(f.Hidden, ui.Hidden{Name: "workspace_id", Value: v.by.WorkspaceID})
 	}
-	who := []ui.Option{{Value: "", Label: "Anybody"}}
+	who := []ui.Option{{Value: "", Label: v.tr("Anybody")}}
 	for _, a := range actors {
 		who = append(who, ui.Option{Value: a.ID, Label: ui.Foreign(a.Name).Plain()})
 	}
-	who = append(who, ui.Option{Value: models.System("").UserName, Label: "The desk itself"}, ui.Option{Value: models.Operator("").UserName, Label: "The operator at the command line"})
-	what := []ui.Option{{Value: "", Label: "Anything"}}
+	who = append(who, ui.Option{Value: models.System("").UserName, Label: v.tr("The desk itself")}, ui.Option{Value: models.Operator("").UserName, Label: v.tr("The operator at the command line")})
+	what := []ui.Option{{Value: "", Label: v.tr("Anything")}}
 	for _, a := range actions {
 		what = append(what, ui.Option{Value: a, Label: a})
 	}
-	through := []ui.Option{{Value: "", Label: "Any way"}, {Value: string(models.ChannelWeb), Label: "In the browser"}, {Value: string(models.ChannelAPI), Label: "Over REST"},
-		{Value: string(models.ChannelMCP), Label: "Over MCP"}, {Value: string(models.ChannelSystem), Label: "By the desk or the operator"}}
+	through := []ui.Option{{Value: "", Label: v.tr("Any way")}, {Value: string(models.ChannelWeb), Label: v.tr("In the browser")}, {Value: string(models.ChannelAPI), Label: v.tr("Over REST")},
+		{Value: string(models.ChannelMCP), Label: v.tr("Over MCP")}, {Value: string(models.ChannelSystem), Label: v.tr("By the desk or the operator")}}
 	choose := func(options []ui.Option, value string) []ui.Option {
 		known := false
 		for i := range options {
@@ -166,15 +166,15 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 		return options
 	}
 	f.Fields = []ui.Field{
-		{Name: "actor", Label: "Who", Kind: ui.FieldSelect, Options: choose(who, asked["actor"])},
-		{Name: "action", Label: "What", Kind: ui.FieldSelect, Options: choose(what, asked["action"])},
-		{Name: "channel", Label: "Which way", Kind: ui.FieldSelect, Options: choose(through, asked["channel"])},
-		{Name: "from", Label: "From day", Kind: ui.FieldDate, Value: asked["from"]},
-		{Name: "to", Label: "Through day", Kind: ui.FieldDate, Value: asked["to"]},
-		{Name: "invoice", Label: "Invoice id", Kind: ui.FieldText, Value: asked["invoice"]},
-		{Name: "case", Label: "Case id", Kind: ui.FieldText, Value: asked["case"]},
-		{Name: "request", Label: "Approval request id", Kind: ui.FieldText, Value: asked["request"]},
-		{Name: "refused", Label: "Only what was refused", Kind: ui.FieldCheckbox, Value: "1", Checked: asked["refused"] != ""},
+		{Name: "actor", Label: v.tr("Who"), Kind: ui.FieldSelect, Options: choose(who, asked["actor"])},
+		{Name: "action", Label: v.tr("What"), Kind: ui.FieldSelect, Options: choose(what, asked["action"])},
+		{Name: "channel", Label: v.tr("Which way"), Kind: ui.FieldSelect, Options: choose(through, asked["channel"])},
+		{Name: "from", Label: v.tr("From day"), Kind: ui.FieldDate, Value: asked["from"]},
+		{Name: "to", Label: v.tr("Through day"), Kind: ui.FieldDate, Value: asked["to"]},
+		{Name: "invoice", Label: v.tr("Invoice id"), Kind: ui.FieldText, Value: asked["invoice"]},
+		{Name: "case", Label: v.tr("Case id"), Kind: ui.FieldText, Value: asked["case"]},
+		{Name: "request", Label: v.tr("Approval request id"), Kind: ui.FieldText, Value: asked["request"]},
+		{Name: "refused", Label: v.tr("Only what was refused"), Kind: ui.FieldCheckbox, Value: "1", Checked: asked["refused"] != ""},
 	}
 	var active []string
 	for i := range f.Fields {
@@ -226,7 +226,7 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 		row.What, row.Words, row.Details = told[0].What, told[0].Words, told[0].Details
 		row.Kind = string(told[0].Kind)
 		if e.Channel == models.ChannelSystem {
-			row.Kind = "command line"
+			row.Kind = v.tr("command line")
 			if e.ActorName == models.System("").UserName {
 				row.Kind = "desk"
 			}
@@ -240,10 +240,10 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 		row.Links = append(row.Links, views.RelatedLink{Text: text, URL: url})
 	}
 	if e.CaseID != "" {
-		link("Case", caseURL(e.CaseID))
+		link(v.tr("Case"), caseURL(e.CaseID))
 	}
 	if e.ApprovalRequestID != "" {
-		link("Approval request", requestURL(e.ApprovalRequestID))
+		link(v.tr("Approval request"), requestURL(e.ApprovalRequestID))
 	}
 	if url := v.invoiceURL(e.InvoiceID); url != "" {
 		link("Invoice "+ui.Foreign(e.InvoiceID).Plain(), url)
@@ -276,7 +276,7 @@ func (v *visit) changesOf(data json.RawMessage) []ui.CompareRow {
 			value = ui.TextValue(strings.Join(texts, ", "))
 		}
 		if value.Kind != ui.KindFields {
-			value = ui.FieldsValue(ui.Entry{Key: "value", Label: "Value", Value: value})
+			value = ui.FieldsValue(ui.Entry{Key: "value", Label: ui.Foreign(v.tr("Value")), Value: value})
 		}
 		return value
 	}
@@ -307,7 +307,7 @@ func (v *visit) exportAudit(format models.AuditFormat, contentType string) error
 		defer stop()
 		err := store.ExportAudit(ctx, by, q, format, to)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			log.Warn("an export of the trail was not finished", "cause", err)
+			log.Warn(v.tr("an export of the trail was not finished"), "cause", err)
 		}
 		_ = to.CloseWithError(err) // never fails
 	}()

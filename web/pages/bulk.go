@@ -81,13 +81,13 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 		}
 		preview, err = v.p.approvals.BulkPreview(v.ctx, v.by, kept)
 	}
-	page, pageErr := v.page("Approve several", v.link("/approvals"), "")
+	page, pageErr := v.page(v.tr("Approve several"), v.link("/approvals"), "")
 	if pageErr != nil {
 		return pageErr
 	}
 	out := views.BulkPage{Page: page, BackURL: v.link("/approvals")}
 	if ne, named := models.AsNamed(err); named && ne.Code == models.ValidationError {
-		out.Lead, out.Problem = "Nothing is approved.", sentence(whatIsWrong(ne))
+		out.Lead, out.Problem = v.tr("Nothing is approved."), sentence(whatIsWrong(ne))
 		return render(v.c, http.StatusUnprocessableEntity, views.BulkPreview(out))
 	}
 	if err != nil {
@@ -103,8 +103,8 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 	}
 	out.Lead = bulkLead(preview.Count, len(preview.Items), marked)
 	if preview.Count > 0 {
-		out.Totals = totals("What would be approved", preview.Totals)
-		reason := refused.field(ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Hint: "Not needed. Kept on the trail of each."})
+		out.Totals = totals(v.tr("What would be approved"), preview.Totals)
+		reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Not needed. Kept on the trail of each.")})
 		out.Form = &views.BulkForm{Form: v.form("/approvals/bulk/approve"), Reason: reason, Approve: "Approve " + plural(preview.Count, "request", "requests"), PreviewURL: "/approvals/bulk"}
 		if marked > 0 && marked < len(preview.Items) {
 			out.Form.LeaveMarked = "Leave out the " + strconv.Itoa(marked) + " to look at"
@@ -161,13 +161,13 @@ func (v *visit) approveBulk() error {
 	if err == nil {
 		result, err = v.p.approvals.BulkApprove(v.ctx, v.by, choices, typed["reason"])
 	}
-	if refused, ok := refuse(err, formVote, "Nothing was approved", typed, nil); ok {
+	if refused, ok := refuse(err, formVote, v.tr("Nothing was approved"), typed, nil); ok {
 		return v.renderBulk(formStatus(err), choices, false, refused)
 	}
 	if err != nil {
 		return err
 	}
-	page, err := v.page("What came of it", v.link("/approvals"), "")
+	page, err := v.page(v.tr("What came of it"), v.link("/approvals"), "")
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (v *visit) approveBulk() error {
 	}
 	out.Lead = bulkResultLead(tally)
 	if result.Count > 0 {
-		out.Totals = totals("Approved", result.Totals)
+		out.Totals = totals(v.tr("Approved"), result.Totals)
 	}
 	return render(v.c, http.StatusOK, views.BulkResult(out))
 }
@@ -208,15 +208,15 @@ func (v *visit) bulkAnswer(i approvals.BulkAnswer) views.BulkAnswer {
 	}
 	switch i.Outcome {
 	case approvals.BulkApproved:
-		out.Result = ui.Badge{Text: "Approved", Tone: ui.ToneGood, Sign: ui.SignYes}
+		out.Result = ui.Badge{Text: v.tr("Approved"), Tone: ui.ToneGood, Sign: ui.SignYes}
 	case approvals.BulkWaits:
-		out.Result = ui.Badge{Text: "Your yes is recorded", Tone: ui.ToneInfo, Sign: ui.SignHalf}
-		out.Why = ui.Foreign(orSome(i.Why, "It now waits for another person's yes."))
+		out.Result = ui.Badge{Text: v.tr("Your yes is recorded"), Tone: ui.ToneInfo, Sign: ui.SignHalf}
+		out.Why = ui.Foreign(orSome(i.Why, v.tr("It now waits for another person's yes.")))
 	case approvals.BulkAlready:
-		out.Result = ui.Badge{Text: "Already decided by you", Tone: ui.ToneNeutral, Sign: ui.SignDone}
-		out.Why = "You said yes to this before; nothing was added."
+		out.Result = ui.Badge{Text: v.tr("Already decided by you"), Tone: ui.ToneNeutral, Sign: ui.SignDone}
+		out.Why = ui.Foreign(v.tr("You said yes to this before; nothing was added."))
 	default:
-		out.Result = ui.Badge{Text: "Not approved", Tone: ui.ToneBad, Sign: ui.SignNo}
+		out.Result = ui.Badge{Text: v.tr("Not approved"), Tone: ui.ToneBad, Sign: ui.SignNo}
 	}
 	return out
 }
@@ -241,7 +241,7 @@ func (v *visit) askAgent() error {
 	if ne, named := models.AsNamed(err); named && ne.Code != models.ValidationError {
 		return v.refusedOnRequest(id, err, map[string]string{"reason": typed["question"]}, false)
 	}
-	refused, ok := refuse(err, formAsk, "The question was not sent", typed, nil)
+	refused, ok := refuse(err, formAsk, v.tr("The question was not sent"), typed, nil)
 	if !ok {
 		return err
 	}

@@ -94,13 +94,13 @@ func (v *visit) renderBulkCases(choices []queue.BulkChoice, refused refusal, sta
 	}
 	items, err := v.p.queue.BulkPreview(v.ctx, v.by, act, ids)
 	back := v.bulkBack(typed["back"])
-	page, pageErr := v.page("Several cases at once", back, "")
+	page, pageErr := v.page(v.tr("Several cases at once"), back, "")
 	if pageErr != nil {
 		return pageErr
 	}
-	out := views.BulkCasesPage{Page: page, BackURL: back, Heading: "Several cases at once"}
+	out := views.BulkCasesPage{Page: page, BackURL: back, Heading: v.tr("Several cases at once")}
 	if ne, named := models.AsNamed(err); named && ne.Code == models.ValidationError {
-		out.Lead, out.Problem = "Nothing is done.", sentence(whatIsWrong(ne))
+		out.Lead, out.Problem = v.tr("Nothing is done."), sentence(whatIsWrong(ne))
 		return render(v.c, http.StatusUnprocessableEntity, views.BulkCases(out))
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func (v *visit) renderBulkCases(choices []queue.BulkChoice, refused refusal, sta
 	}
 	// First those something happens to.
 	slices.SortStableFunc(out.Items, func(a, b views.BulkCase) int { return btoi(a.Key == "") - btoi(b.Key == "") })
-	out.Lead = fmt.Sprintf("Nothing is done yet. It can be done to %d of %s.", can, plural(len(items), "case", "cases"))
+	out.Lead = v.tr("Nothing is done yet. It can be done to %d of %s.", can, plural(len(items), "case", "cases"))
 	if can > 0 {
 		fields := v.bulkFields(act, items, refused)
 		out.Form = &views.BulkCasesForm{Form: v.form(bulkPath + "/do"), Hidden: []ui.Hidden{{Name: "act", Value: string(act)}, {Name: "back", Value: string(back)}}, Fields: fields,
@@ -139,10 +139,10 @@ func btoi(b bool) int {
 
 // bulkFields are what an act needs besides the cases.
 func (v *visit) bulkFields(act queue.BulkAct, items []queue.BulkItem, refused refusal) []ui.Field {
-	reason := ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea}
+	reason := ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea}
 	switch act {
 	case queue.BulkReroute:
-		to := ui.Field{Name: "to", Label: "Queue", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: "Choose…"}}}
+		to := ui.Field{Name: "to", Label: v.tr("Queue"), Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: v.tr("Choose…")}}}
 		able := 0
 		for _, i := range items {
 			able += btoi(i.Can)
@@ -157,20 +157,20 @@ func (v *visit) bulkFields(act queue.BulkAct, items []queue.BulkItem, refused re
 			case n == 0:
 				continue
 			case n < able:
-				label += fmt.Sprintf(" (%d of them may go there)", n)
+				label += v.tr(" (%d of them may go there)", n)
 			}
 			to.Options = append(to.Options, ui.Option{Value: string(q), Label: label})
 		}
-		reason.Required, reason.Hint = true, "Why they belong there."
+		reason.Required, reason.Hint = true, v.tr("Why they belong there.")
 		return []ui.Field{refused.field(to), refused.field(reason)}
 	case queue.BulkSnooze:
-		until := ui.Field{Name: "until", Label: "Until", Kind: ui.FieldRadios, Required: true}
+		until := ui.Field{Name: "until", Label: v.tr("Until"), Kind: ui.FieldRadios, Required: true}
 		for _, p := range presets(v.now, v.ownZone()) {
 			until.Options = append(until.Options, ui.Option{Value: p.at.UTC().Format(time.RFC3339), Label: p.label + ", " + v.clockIn(p.at)})
 		}
-		until.Options = append(until.Options, ui.Option{Value: snoozeOwn, Label: "Another time"})
-		own := ui.Field{Name: "until_at", Label: "Another time", Kind: ui.FieldDateTime, Hint: "On the clock of " + v.ownZone().String() + "; within 90 days."}
-		reason.Hint = "Not needed. What they wait for, for who looks in between."
+		until.Options = append(until.Options, ui.Option{Value: snoozeOwn, Label: v.tr("Another time")})
+		own := ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, Hint: "On the clock of " + v.ownZone().String() + "; within 90 days."}
+		reason.Hint = v.tr("Not needed. What they wait for, for who looks in between.")
 		return []ui.Field{refused.field(until), refused.field(own), refused.field(reason)}
 	}
 	return nil
@@ -233,19 +233,19 @@ func (v *visit) bulkCases() error {
 	if err == nil {
 		results, err = v.p.queue.Bulk(v.ctx, v.by, in)
 	}
-	if refused, ok := refuse(err, formBulk, "Nothing was done", typed, names); ok {
+	if refused, ok := refuse(err, formBulk, v.tr("Nothing was done"), typed, names); ok {
 		return v.renderBulkCases(choices, refused, formStatus(err))
 	}
 	if err != nil {
 		return err
 	}
 	back := v.bulkBack(typed["back"])
-	page, err := v.page("What came of it", back, "")
+	page, err := v.page(v.tr("What came of it"), back, "")
 	if err != nil {
 		return err
 	}
 	words := bulkWords[in.Act]
-	out := views.BulkCasesResultPage{Page: page, Heading: "What came of it", BackURL: back}
+	out := views.BulkCasesResultPage{Page: page, Heading: v.tr("What came of it"), BackURL: back}
 	tally := map[queue.BulkOutcome]int{}
 	for _, r := range results {
 		tally[r.Outcome]++
@@ -257,7 +257,7 @@ func (v *visit) bulkCases() error {
 		case queue.BulkAlready:
 			item.Result = ui.Badge{Text: words.already, Tone: ui.ToneNeutral, Sign: ui.SignDone}
 		default:
-			item.Result = ui.Badge{Text: "Not done", Tone: ui.ToneBad, Sign: ui.SignNo}
+			item.Result = ui.Badge{Text: v.tr("Not done"), Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
 		out.Items = append(out.Items, item)
 	}
@@ -265,7 +265,7 @@ func (v *visit) bulkCases() error {
 	for _, p := range []struct {
 		outcome queue.BulkOutcome
 		words   string
-	}{{queue.BulkDone, lower(words.done)}, {queue.BulkAlready, lower(words.already)}, {queue.BulkRefused, "not done"}} {
+	}{{queue.BulkDone, lower(words.done)}, {queue.BulkAlready, lower(words.already)}, {queue.BulkRefused, v.tr("not done")}} {
 		if tally[p.outcome] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", tally[p.outcome], p.words))
 		}

@@ -128,7 +128,7 @@ func (v *visit) claim(page queue.CasePage) views.Claim {
 	case page.Claim.By != "":
 		c.Text = "Claimed by " + page.Claim.By + " until " + v.clock(page.Claim.Until)
 	default:
-		c.Text = "Claimed by nobody"
+		c.Text = v.tr("Claimed by nobody")
 	}
 	return c
 }
@@ -146,7 +146,7 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 	if page.Moved != "" {
 		for _, d := range slices.Backward(page.Decisions) {
 			if d.Exit == page.Moved {
-				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: fmt.Sprintf("%s moved this here %s: %s.", d.By, v.ago(d.At), lower(d.Label)), Text: ui.Foreign(d.Reason), TestID: "moved"})
+				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s moved this here %s: %s.", d.By, v.ago(d.At), lower(d.Label)), Text: ui.Foreign(d.Reason), TestID: "moved"})
 				break
 			}
 		}
@@ -155,7 +155,7 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign("Held until " + date(page.HeldUntil) + ". It can be decided before."), TestID: "held-until"})
 	}
 	if page.Question != "" {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: "A question waits for the agent’s answer", Text: ui.Foreign(page.Question), TestID: "question"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("A question waits for the agent’s answer"), Text: ui.Foreign(page.Question), TestID: "question"})
 	}
 	return out
 }
@@ -163,7 +163,7 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 func (v *visit) earlier(decisions []queue.Decision) []views.EarlierDecision {
 	var out []views.EarlierDecision
 	for _, d := range decisions {
-		out = append(out, views.EarlierDecision{Text: fmt.Sprintf("%s decided the same error %s: %s.", d.By, v.ago(d.At), lower(d.Label)),
+		out = append(out, views.EarlierDecision{Text: v.tr("%s decided the same error %s: %s.", d.By, v.ago(d.At), lower(d.Label)),
 			Reason: ui.Foreign(d.Reason), URL: caseURL(d.CaseID)})
 	}
 	return out
@@ -209,7 +209,7 @@ func (v *visit) instruction(page queue.CasePage) *views.Instruction {
 			out.By = "Decided by " + d.By + ", " + lower(d.Role.Title())
 		}
 	} else {
-		out.ExitText, out.By, out.At = "The agent has its instruction", "Set by the desk", v.at(page.Case.CreatedAt)
+		out.ExitText, out.By, out.At = v.tr("The agent has its instruction"), v.tr("Set by the desk"), v.at(page.Case.CreatedAt)
 	}
 	return out
 }
@@ -229,19 +229,19 @@ func (r reader) handover(h queue.HandoverView, page queue.CasePage) views.Handov
 
 func (v *visit) commentForm(id string, refused refusal) *views.CommentForm {
 	f := &views.CommentForm{Form: v.form(caseURL(id) + "/comments"),
-		Text:    refused.field(ui.Field{Name: "text", Label: "Comment", Kind: ui.FieldArea, Required: true, Rows: 2}),
-		Mention: refused.field(ui.Field{Name: "mention", Label: "Tell somebody", Hint: "They get a notice. Or write @ and a name in the comment."})}
+		Text:    refused.field(ui.Field{Name: "text", Label: v.tr("Comment"), Kind: ui.FieldArea, Required: true, Rows: 2}),
+		Mention: refused.field(ui.Field{Name: "mention", Label: v.tr("Tell somebody"), Hint: v.tr("They get a notice. Or write @ and a name in the comment.")})}
 	f.Heading, f.Errors = refused.heading, refused.summary(f.Text, f.Mention)
 	return f
 }
 
 func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.DecisionForm {
 	f := &views.DecisionForm{Form: v.form(caseURL(page.Case.CaseID) + "/decision"),
-		Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Required: true, Value: form.typed["reason"], Error: form.decision.problems["reason"],
-			Hint: "Kept on the trail, beside your name."}}
+		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true, Value: form.typed["reason"], Error: form.decision.problems["reason"],
+			Hint: v.tr("Kept on the trail, beside your name.")}}
 	f.Version = fmt.Sprint(page.Case.Version)
 	if page.Claim.By == "" {
-		f.ClaimsOnSubmit = "Deciding also claims the case for you."
+		f.ClaimsOnSubmit = v.tr("Deciding also claims the case for you.")
 	}
 	suggested := ""
 	if n := len(page.Case.Handovers); n > 0 && page.Case.Handovers[n-1].Suggestion != nil {
@@ -304,7 +304,7 @@ func (v *visit) tooLate(page queue.CasePage, form caseForm) (*views.Conflict, *v
 	c := &views.Conflict{Text: sentence(form.late.Message), Typed: typedEntries(form)}
 	if at, ok := d["decided_at"].(models.Time); ok && by != "" {
 		exit, _ := d["exit"].(string)
-		c.Text = fmt.Sprintf("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), lower(queue.ExitLabel(exit)))
+		c.Text = v.tr("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), lower(queue.ExitLabel(exit)))
 	}
 	if holder, ok := d["claimed_by"].(string); ok {
 		c.Text = holder + " holds this case"

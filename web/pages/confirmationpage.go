@@ -142,7 +142,7 @@ func (v *visit) questions(page confirm.Page) []views.Question {
 func (v *visit) address(page confirm.Page, q confirm.Question) *views.Address {
 	a := &views.Address{Host: ui.Foreign(q.Host), URL: ui.Foreign(q.URL)}
 	if strings.Contains(q.Host, "xn--") {
-		a.Note = "letters of another alphabet stand in this name; it may only look like one you know"
+		a.Note = v.tr("letters of another alphabet stand in this name; it may only look like one you know")
 	}
 	c := page.Confirmation
 	consented := c.Action == models.ElicitAccept && !page.CancelOnly && c.AnsweredByID != nil && *c.AnsweredByID == v.by.UserID
@@ -214,10 +214,10 @@ func given(values []confirm.AnswerValue) []views.GivenValue {
 func (v *visit) confirmationNotices(page confirm.Page) []ui.Notice {
 	var out []ui.Notice
 	if !page.Server.Registered && page.Status == models.ConfirmationPending {
-		n := ui.Notice{Tone: ui.ToneWarn, Heading: "This workspace does not know this server", TestID: "unknown-server",
+		n := ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("This workspace does not know this server"), TestID: "unknown-server",
 			Text: ui.Foreign("Its name and address are what the agent " + page.Agent + " reports. Nobody has checked them.")}
 		if v.by.Has(serverEditors...) {
-			n.LinkText, n.URL = "Servers this workspace knows", v.link("/settings/servers")
+			n.LinkText, n.URL = v.tr("Servers this workspace knows"), v.link("/settings/servers")
 		}
 		out = append(out, n)
 	}
@@ -227,8 +227,8 @@ func (v *visit) confirmationNotices(page confirm.Page) []ui.Notice {
 // answerForm is the form of a question that waits for this person.
 func (v *visit) answerForm(page confirm.Page, questions []views.Question, d draft) *views.AnswerForm {
 	c := page.Confirmation
-	f := &views.AnswerForm{Form: v.form(confirmationURL(c.ID)), Opens: c.Mode == confirm.ModeURL, Kept: d.sent, After: "What you choose counts once, and stands on the trail beside your name.",
-		Reason: ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Hint: "For the trail. The server does not get it.", Value: d.reason, Rows: 2}}
+	f := &views.AnswerForm{Form: v.form(confirmationURL(c.ID)), Opens: c.Mode == confirm.ModeURL, Kept: d.sent, After: v.tr("What you choose counts once, and stands on the trail beside your name."),
+		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("For the trail. The server does not get it."), Value: d.reason, Rows: 2}}
 	f.Version = strconv.FormatInt(c.Version, 10)
 	refused := d.refused.of(formAnswer)
 	f.Reason.Error = refused.problems["reason"]
@@ -283,14 +283,14 @@ func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
 	switch f.Kind {
 	case confirm.KindBoolean:
 		out.Kind = ui.FieldRadios
-		out.Options = options([]confirm.Option{{Value: "true", Title: "Yes"}, {Value: "false", Title: "No"}}, out.Value)
+		out.Options = options([]confirm.Option{{Value: "true", Title: v.tr("Yes")}, {Value: "false", Title: v.tr("No")}}, out.Value)
 	case confirm.KindChoice:
 		out.Kind, out.Options = ui.FieldRadios, options(f.Options, values...)
 		if len(f.Options) > radiosUpTo && !offers(f.Options, "") {
 			out.Kind = ui.FieldSelect
-			first := "Choose one"
+			first := v.tr("Choose one")
 			if !f.Required {
-				first = "No answer"
+				first = v.tr("No answer")
 			}
 			for i := range out.Options {
 				if note := out.Options[i].Note; note != "" {
@@ -305,12 +305,12 @@ func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
 	case confirm.KindNumber:
 		out.Kind, out.Hint = ui.FieldDecimal, numberHint("A number", f)
 	case confirm.KindInteger:
-		out.Kind, out.Hint = ui.FieldWhole, numberHint("A whole number", f)
+		out.Kind, out.Hint = ui.FieldWhole, numberHint(v.tr("A whole number"), f)
 	default:
 		v.textControl(&out, f)
 	}
 	if out.Kind == ui.FieldRadios && !f.Required && !offers(f.Options, "") {
-		out.Options = append(out.Options, ui.Option{Label: "No answer", Selected: out.Value == ""})
+		out.Options = append(out.Options, ui.Option{Label: v.tr("No answer"), Selected: out.Value == ""})
 	}
 	return out
 }
@@ -321,7 +321,7 @@ func (v *visit) textControl(out *ui.Field, f confirm.Field) {
 	case confirm.FormatEmail:
 		out.Kind = ui.FieldEmail
 	case confirm.FormatURI:
-		out.Kind, out.Hint = ui.FieldURL, orSome(out.Hint, "A full address such as https://example.com/page.")
+		out.Kind, out.Hint = ui.FieldURL, orSome(out.Hint, v.tr("A full address such as https://example.com/page."))
 	case confirm.FormatDate:
 		// A browser shows nothing of a value that is none, so what was typed stays in a plain field.
 		if _, err := models.ParseDate(out.Value); err == nil || out.Value == "" {
@@ -443,11 +443,11 @@ func (v *visit) answerTooLate(page confirm.Page, d draft) *views.Conflict {
 	who, _ := details["answered_by"].(string)
 	action, _ := details["action"].(models.ElicitAction)
 	if at, ok := details["answered_at"].(models.Time); ok && who != "" && details["reason"] == "answered" {
-		c.Text = fmt.Sprintf("%s %s this %s (%s).", who, elicitWords(action), v.ago(at), v.clock(at))
+		c.Text = v.tr("%s %s this %s (%s).", who, elicitWords(action), v.ago(at), v.clock(at))
 		c.Reason = ui.Foreign(page.Confirmation.Reason)
 	}
 	if words := elicitWords(d.action); words != "" {
-		c.Typed = append(c.Typed, ui.Pair("You chose", upper(string(d.action))))
+		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), upper(string(d.action))))
 	}
 	for _, q := range page.Questions {
 		if q.Form == nil {
@@ -459,7 +459,7 @@ func (v *visit) answerTooLate(page confirm.Page, d draft) *views.Conflict {
 			}
 		}
 	}
-	c.Typed = append(c.Typed, pairs("Reason", d.reason)...)
+	c.Typed = append(c.Typed, pairs(v.tr("Reason"), d.reason)...)
 	return c
 }
 

@@ -38,36 +38,36 @@ func (v *visit) listConfirmations() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page(counted("Confirmations", len(waiting)), v.link("/confirmations", "tab", v.c.Query("tab"), "cursor", cursor), "confirmations")
+	page, err := v.page(counted(v.tr("Confirmations"), len(waiting)), v.link("/confirmations", "tab", v.c.Query("tab"), "cursor", cursor), "confirmations")
 	if err != nil {
 		return err
 	}
 	out := views.ConfirmationsPage{Page: page, Rows: v.confirmationRows(list.Items),
 		Lead: "Other servers ask a person before they run a call that an agent made. " + waitingWords(waitingCount{n: len(waiting)}),
 		Tabs: []ui.Tab{
-			{Label: "Waiting for me", Count: count(len(waiting)), URL: v.link("/confirmations", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
-			{Label: "All open", URL: v.link("/confirmations", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
-			{Label: "Done", URL: v.link("/confirmations", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
+			{Label: v.tr("Waiting for me"), Count: count(len(waiting)), URL: v.link("/confirmations", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
+			{Label: v.tr("All open"), URL: v.link("/confirmations", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
+			{Label: v.tr("Done"), URL: v.link("/confirmations", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
 		}}
 	switch tab {
 	case tabMine:
-		out.Caption = "waiting for me"
+		out.Caption = v.tr("waiting for me")
 		out.Empty = v.nothingToConfirm()
 		out.Empty.TestID = "empty"
 	case tabOpen:
-		out.Caption = "all open"
-		out.Empty = ui.Empty{Heading: "No question is open", Text: "A question that nobody answers in time is answered with cancel.", LinkText: "See what is done", URL: v.link("/confirmations", "tab", tabDecided), TestID: "empty"}
+		out.Caption = v.tr("all open")
+		out.Empty = ui.Empty{Heading: v.tr("No question is open"), Text: v.tr("A question that nobody answers in time is answered with cancel."), LinkText: v.tr("See what is done"), URL: v.link("/confirmations", "tab", tabDecided), TestID: "empty"}
 	default:
 		out.Caption = "done"
-		out.Empty = ui.Empty{Heading: "No question was answered yet", TestID: "empty"}
+		out.Empty = ui.Empty{Heading: v.tr("No question was answered yet"), TestID: "empty"}
 	}
 	out.Pager = v.pager("/confirmations", len(out.Rows), cursor, list.NextCursor, "tab", tab)
 	return render(v.c, http.StatusOK, views.Confirmations(out))
 }
 
 func (v *visit) nothingToConfirm() ui.Empty {
-	return ui.Empty{Heading: "No confirmation waits for you", Text: "When another server asks a person about a call, and you are one who may answer, it appears here by itself.",
-		LinkText: "See what waits for others", URL: v.link("/confirmations", "tab", tabOpen)}
+	return ui.Empty{Heading: v.tr("No confirmation waits for you"), Text: v.tr("When another server asks a person about a call, and you are one who may answer, it appears here by itself."),
+		LinkText: v.tr("See what waits for others"), URL: v.link("/confirmations", "tab", tabOpen)}
 }
 
 func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationRow {
@@ -77,7 +77,7 @@ func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationR
 			Tool: ui.Foreign(i.Tool), Server: ui.Foreign(i.ServerName), Known: i.Registered, Invoice: ui.Foreign(i.InvoiceID), AskedBy: ui.Foreign(i.Agent), Asked: v.at(i.CreatedAt),
 			Answers: "answered by " + lower(i.Role.Title())}
 		if i.Mode == confirm.ModeURL {
-			row.Answers = "answered by the responsible person"
+			row.Answers = v.tr("answered by the responsible person")
 		}
 		if i.Status == models.ConfirmationPending {
 			row.Expires = v.expires(i.ExpiresAt)
@@ -86,9 +86,9 @@ func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationR
 		case i.Action != "":
 			row.Answered, row.At = elicitWords(i.Action)+" by "+i.AnsweredBy, v.at(i.AnsweredAt)
 		case i.Status == models.ConfirmationExpired:
-			row.Answered = "nobody in time: cancel"
+			row.Answered = v.tr("nobody in time: cancel")
 		case i.Status == models.ConfirmationWithdrawn:
-			row.Answered = "withdrawn: cancel"
+			row.Answered = v.tr("withdrawn: cancel")
 		}
 		rows = append(rows, row)
 	}
@@ -199,15 +199,15 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 	r := v.reader()
 	r.bankData = true // who accepts a call sees all of it
 	c := page.Confirmation
-	out := views.SecondStepPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Heading: "Once more: accept this call?",
-		Text:   "Nothing is recorded yet. Read the call as it will run; an acceptance cannot be taken back.",
+	out := views.SecondStepPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Heading: v.tr("Once more: accept this call?"),
+		Text:   v.tr("Nothing is recorded yet. Read the call as it will run; an acceptance cannot be taken back."),
 		Server: serverOf(page.Server), Agent: ui.Foreign(page.Agent), Expires: v.expires(c.ExpiresAt), Call: r.call(c.Tool, page.Arguments), Question: v.questions(page),
-		Values: given(values), Reason: ui.Foreign(in.Reason), Form: v.form(confirmationURL(id)), Button: "Accept this call",
-		Step: ui.Field{Name: "second_step", Label: "Yes, this call is to go on", Kind: ui.FieldCheckbox, Value: "yes", Required: true, TestID: "second-step"}}
+		Values: given(values), Reason: ui.Foreign(in.Reason), Form: v.form(confirmationURL(id)), Button: v.tr("Accept this call"),
+		Step: ui.Field{Name: "second_step", Label: v.tr("Yes, this call is to go on"), Kind: ui.FieldCheckbox, Value: "yes", Required: true, TestID: "second-step"}}
 	if c.Mode == confirm.ModeURL {
-		out.Heading, out.Button = "Once more: consent to open this address?", "Consent"
-		out.Text = "Nothing is recorded and nothing is opened yet. Read where the address leads."
-		out.Step.Label = "Yes, I know this host and mean to open the address myself"
+		out.Heading, out.Button = v.tr("Once more: consent to open this address?"), v.tr("Consent")
+		out.Text = v.tr("Nothing is recorded and nothing is opened yet. Read where the address leads.")
+		out.Step.Label = v.tr("Yes, I know this host and mean to open the address myself")
 	}
 	out.Form.Version = strconv.FormatInt(in.Version, 10)
 	if err := v.onward(&out.Form, "/confirmations"); err != nil {
@@ -216,8 +216,8 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 	status := http.StatusOK
 	if unticked {
 		status = http.StatusUnprocessableEntity
-		out.Step.Error = "Tick the box if you mean it."
-		out.Form.Heading, out.Form.Errors = "Nothing was answered", ui.ErrorsOf(out.Step)
+		out.Step.Error = v.tr("Tick the box if you mean it.")
+		out.Form.Heading, out.Form.Errors = v.tr("Nothing was answered"), ui.ErrorsOf(out.Step)
 	}
 	out.Hidden = append(out.Hidden, ui.Hidden{Name: "shown_again", Value: "yes"}, ui.Hidden{Name: "reason", Value: in.Reason})
 	for _, q := range page.Questions {

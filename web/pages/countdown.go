@@ -43,7 +43,7 @@ func (w words) caseDue(t models.Time) ui.Moment {
 	}
 	m := ui.Moment{ISO: t.UTC().Format(time.RFC3339), Absolute: w.moment(t), Late: !w.now.Before(t.Time)}
 	if w.calendar == nil {
-		m.Text, m.Kind = ui.Due(t.Time, w.now), ui.MomentDue
+		m.Text, m.Kind = w.lang.Due(t.Time, w.now), ui.MomentDue
 		return m
 	}
 	m.Text = dueWords(w.calendar(), models.At(w.now), t)

@@ -40,12 +40,12 @@ func (v *visit) delegations(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Away, and in whose place", v.link(delegationsPath), "delegations")
+	page, err := v.page(v.tr("Away, and in whose place"), v.link(delegationsPath), "delegations")
 	if err != nil {
 		return err
 	}
 	out := views.DelegationsPage{Page: page, Tabs: v.settingsTabs(delegationsPath),
-		Lead: "Who is away, and who decides in their place meanwhile. Both people’s limits count, and page and trail name both."}
+		Lead: v.tr("Who is away, and who decides in their place meanwhile. Both people’s limits count, and page and trail name both.")}
 	for _, d := range current {
 		card := v.delegationCard(d, refused)
 		if v.concerns(d.Delegation) {
@@ -61,7 +61,7 @@ func (v *visit) delegations(status int, refused refusal) error {
 		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: refused.heading, Text: ui.Foreign(sentence(refused.problems[""])), TestID: "refused"})
 	}
 	if !v.by.Has(deciding...) {
-		out.WhyNot = "Nothing waits for your roles, so there is nothing to hand to somebody else. An AP lead can plan an absence for a colleague."
+		out.WhyNot = v.tr("Nothing waits for your roles, so there is nothing to hand to somebody else. An AP lead can plan an absence for a colleague.")
 		return render(v.c, status, views.Delegations(out))
 	}
 	if out.Form, err = v.delegationForm(refused.of(formDelegation)); err != nil {
@@ -99,9 +99,9 @@ func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) view
 	if !d.CanEnd {
 		return card
 	}
-	end := &views.DelegationEnd{Form: v.form(v.link(delegationsPath + "/" + url.PathEscape(d.ID) + "/end")), What: v.endMeans(d), Button: ui.Button{Label: "End it now", Variant: ui.ButtonPlain}}
+	end := &views.DelegationEnd{Form: v.form(v.link(delegationsPath + "/" + url.PathEscape(d.ID) + "/end")), What: v.endMeans(d), Button: ui.Button{Label: v.tr("End it now"), Variant: ui.ButtonPlain}}
 	if d.State == approvals.DelegationPlanned {
-		end.Button.Label = "Call it off"
+		end.Button.Label = v.tr("Call it off")
 	}
 	end.Button.About = card.Heading
 	own := refused.of(formEndDelegation + d.ID)
@@ -130,16 +130,16 @@ func (v *visit) toCome(t models.Time) ui.Moment {
 func (v *visit) delegationHeading(d approvals.DelegationView) string {
 	isAway, decide := d.FromName+" is away", d.ToName+" decides"
 	if d.FromID == v.by.UserID {
-		isAway = "You are away"
+		isAway = v.tr("You are away")
 	}
 	switch {
 	case d.ToID == nil:
-		decide = "nobody decides in their place"
+		decide = v.tr("nobody decides in their place")
 		if d.FromID == v.by.UserID {
-			decide = "nobody decides in your place"
+			decide = v.tr("nobody decides in your place")
 		}
 	case *d.ToID == v.by.UserID:
-		decide = "you decide"
+		decide = v.tr("you decide")
 	}
 	return isAway + "; " + decide
 }
@@ -160,7 +160,7 @@ func (v *visit) moved(d approvals.DelegationView) string {
 	case d.ToID == nil:
 		return "Requests stay where they are; the list of approvers says that " + d.FromName + " is away."
 	case *d.ToID == v.by.UserID:
-		return counts(int64(d.Moved), "No request waits with you through it now.", "1 request waits with you through it now.", "%d requests wait with you through it now.")
+		return counts(int64(d.Moved), v.tr("No request waits with you through it now."), v.tr("1 request waits with you through it now."), v.tr("%d requests wait with you through it now."))
 	}
 	return counts(int64(d.Moved), "No request waits with "+d.ToName+" through it now.", "1 request waits with "+d.ToName+" through it now.",
 		"%d requests wait with "+d.ToName+" through it now.")
@@ -174,7 +174,7 @@ func (v *visit) endMeans(d approvals.DelegationView) string {
 	}
 	switch {
 	case d.State == approvals.DelegationPlanned && d.ToID == nil:
-		return "It never starts."
+		return v.tr("It never starts.")
 	case d.State == approvals.DelegationPlanned:
 		return "It never starts; what waits for " + whose + " stays there. Both are told."
 	case d.ToID == nil:
@@ -210,10 +210,10 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 	forOthers := v.by.Has(models.RoleAPLead)
 	zone := v.zoneOfPerson(v.id.User)
 	today := models.DateOf(models.At(v.now), zone).String()
-	person := ui.Field{Name: "person", Label: "Who is away", Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: "I am", Selected: true}},
-		Hint: "As AP lead you can plan it for a colleague, and then not name yourself."}
-	delegate := ui.Field{Name: "delegate", Label: "Who decides meanwhile", Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody", Selected: true}},
-		Hint: "Their own limit counts too. With nobody, requests stay where they are."}
+	person := ui.Field{Name: "person", Label: v.tr("Who is away"), Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: "I am", Selected: true}},
+		Hint: v.tr("As AP lead you can plan it for a colleague, and then not name yourself.")}
+	delegate := ui.Field{Name: "delegate", Label: v.tr("Who decides meanwhile"), Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody", Selected: true}},
+		Hint: v.tr("Their own limit counts too. With nobody, requests stay where they are.")}
 	for _, m := range members {
 		if m.User.Kind != models.KindPerson || !m.Has(deciding...) {
 			continue
@@ -224,22 +224,22 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 			delegate.Options = append(delegate.Options, ui.Option{Value: m.User.Email, Label: label})
 		}
 	}
-	days, first := "Days count in "+zone.String()+", your time zone.", ui.Field{Name: "first_day", Label: "First day away", Kind: ui.FieldDate, Required: true, Min: today}
+	days, first := "Days count in "+zone.String()+", your time zone.", ui.Field{Name: "first_day", Label: v.tr("First day away"), Kind: ui.FieldDate, Required: true, Min: today}
 	if forOthers {
 		days, first.Min = "Days count in the time zone of who is away; yours is "+zone.String()+".", ""
 	}
 	first.Hint = days
-	last := ui.Field{Name: "last_day", Label: "Last day away", Kind: ui.FieldDate, Required: true, Hint: "It ends at the midnight after this day."}
-	documentType := ui.Field{Name: "document_type", Label: "Document type", Hint: "Empty: every type. " + types}
-	note := ui.Field{Name: "note", Label: "Note", Hint: "Read by people of this workspace", Kind: ui.FieldArea, Rows: 2}
+	last := ui.Field{Name: "last_day", Label: v.tr("Last day away"), Kind: ui.FieldDate, Required: true, Hint: v.tr("It ends at the midnight after this day.")}
+	documentType := ui.Field{Name: "document_type", Label: v.tr("Document type"), Hint: "Empty: every type. " + types}
+	note := ui.Field{Name: "note", Label: v.tr("Note"), Hint: v.tr("Read by people of this workspace"), Kind: ui.FieldArea, Rows: 2}
 
-	f := &views.DelegationForm{Form: v.form(v.link(delegationsPath)), Button: ui.Button{Label: "Plan the absence", Variant: ui.ButtonPrimary},
+	f := &views.DelegationForm{Form: v.form(v.link(delegationsPath)), Button: ui.Button{Label: v.tr("Plan the absence"), Variant: ui.ButtonPrimary},
 		Will: []string{
-			"From the start of the first day, requests that wait for the absent person wait for the delegate instead, if both people’s limits cover the amount and nothing else keeps the delegate from deciding. The absent person cannot vote on those meanwhile.",
-			"What the delegate may not decide stays with the absent person, and so does everything when nobody is named.",
-			"What would have nobody left who can decide it is counted beside the absence, before it starts.",
-			"At the midnight after the last day, or when it is ended earlier, what is undecided comes back. Votes already cast keep counting.",
-			"Neither of the two can decide what the other asked for while it holds.",
+			v.tr("From the start of the first day, requests that wait for the absent person wait for the delegate instead, if both people’s limits cover the amount and nothing else keeps the delegate from deciding. The absent person cannot vote on those meanwhile."),
+			v.tr("What the delegate may not decide stays with the absent person, and so does everything when nobody is named."),
+			v.tr("What would have nobody left who can decide it is counted beside the absence, before it starts."),
+			v.tr("At the midnight after the last day, or when it is ended earlier, what is undecided comes back. Votes already cast keep counting."),
+			v.tr("Neither of the two can decide what the other asked for while it holds."),
 			"With a delegate both are told, and a vote reads “" + orSome(firstOther(delegate), "delegate") + " on behalf of …” on page and trail.",
 		}}
 	for i, field := range []*ui.Field{&person, &delegate, &first, &last, &documentType, &note} {
@@ -285,7 +285,7 @@ func (v *visit) documentTypes() (string, error) {
 	}
 	slices.Sort(types)
 	if len(types) == 0 {
-		return "The rules of this workspace tell none apart.", nil
+		return v.tr("The rules of this workspace tell none apart."), nil
 	}
 	return "The rules of this workspace name " + list(types) + ".", nil
 }
@@ -314,7 +314,7 @@ func (v *visit) delegate() error {
 		v.p.say(v.c, said)
 		return seeOther(v.c, string(v.link(delegationsPath)))
 	}
-	r, ok := refuse(err, formDelegation, "The absence was not planned", typed, nil)
+	r, ok := refuse(err, formDelegation, v.tr("The absence was not planned"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -329,7 +329,7 @@ func (v *visit) endDelegation() error {
 		v.p.say(v.c, "delegation_ended")
 		return seeOther(v.c, string(v.link(delegationsPath)))
 	}
-	r, ok := refuse(err, formEndDelegation+id, "Nothing was ended", nil, nil)
+	r, ok := refuse(err, formEndDelegation+id, v.tr("Nothing was ended"), nil, nil)
 	if !ok {
 		return err
 	}
@@ -353,14 +353,14 @@ func (v *visit) delegationNotes() ([]ui.Notice, error) {
 		switch {
 		case d.FromID != v.by.UserID:
 			n.Heading = "You decide for " + d.FromName + covers + until
-			n.Text, n.LinkText = "What both your limits cover waits for you, marked with the name.", "What has moved"
+			n.Text, n.LinkText = ui.Foreign(v.tr("What both your limits cover waits for you, marked with the name.")), v.tr("What has moved")
 		case d.ToID == nil:
 			n.Heading = "You are away" + covers + until
-			n.Text, n.LinkText = "Nobody decides in your place; requests wait for you.", "End it"
+			n.Text, n.LinkText = ui.Foreign(v.tr("Nobody decides in your place; requests wait for you.")), v.tr("End it")
 		default:
 			n.Tone = ui.ToneWarn
 			n.Heading = d.ToName + " decides for you" + covers + until
-			n.Text, n.LinkText = "What both your limits cover waits there. To decide it yourself, end the absence.", "End it"
+			n.Text, n.LinkText = ui.Foreign(v.tr("What both your limits cover waits there. To decide it yourself, end the absence.")), v.tr("End it")
 		}
 		out = append(out, n)
 	}

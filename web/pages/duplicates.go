@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/apdesk/apdesk/models"
@@ -31,7 +30,7 @@ func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
 	out := &views.Duplicates{Lead: plural(len(found.Candidates), "invoice", "invoices") +
 		" the desk has seen may be this one again. It is for a person to judge: numbers may restart every year, and equal amounts may be due every month."}
 	if found.More {
-		out.More = fmt.Sprintf("There are more; the %d likeliest are shown.", len(found.Candidates))
+		out.More = v.tr("There are more; the %d likeliest are shown.", len(found.Candidates))
 	}
 	for i, c := range found.Candidates {
 		d := v.duplicate(found.This, c)
@@ -44,7 +43,7 @@ func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
 func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) views.Duplicate {
 	that := c.Invoice
 	d := views.Duplicate{ID: ui.Foreign(that.InvoiceID), URL: v.invoiceURL(that.InvoiceID), Number: ui.Foreign(that.Number), Why: whyDuplicate(c),
-		ThisTitle: "This invoice", ThatTitle: "Seen " + ui.Foreign(v.day(that.FirstSeenAt))}
+		ThisTitle: ui.Foreign(v.tr("This invoice")), ThatTitle: "Seen " + ui.Foreign(v.day(that.FirstSeenAt))}
 	if that.Amount != "" {
 		d.Amount = money(that.Amount, that.Currency)
 	}
@@ -52,10 +51,10 @@ func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) 
 		d.Date = date(that.InvoiceDate)
 	}
 	if days, ok := models.DaysBetween(this.InvoiceDate, that.InvoiceDate); ok && days > restartDays && c.Why == models.WhyNumber {
-		d.Hint = fmt.Sprintf("The dates lie %d days apart: the supplier’s numbers may have started anew.", days)
+		d.Hint = v.tr("The dates lie %d days apart: the supplier’s numbers may have started anew.", days)
 	}
 	d.Rows = duplicateRows(this, that)
-	d.DiffersText = fmt.Sprintf("%d of %s", ui.CountDifferences(d.Rows), plural(len(d.Rows), "field differs", "fields differ"))
+	d.DiffersText = v.tr("%d of %s", ui.CountDifferences(d.Rows), plural(len(d.Rows), "field differs", "fields differ"))
 	v.verdict(&d, c.Judged)
 	for _, k := range c.Cases {
 		state := lower(caseBadge(k.Status).Text)
@@ -107,19 +106,19 @@ func (v *visit) verdict(d *views.Duplicate, j *models.JudgedPair) {
 		return
 	}
 	d.VerdictURL, d.VerdictTone = caseURL(j.CaseID), ui.ToneInfo
-	who := orSome(j.By, "Somebody")
+	who := orSome(j.By, v.tr("Somebody"))
 	switch {
 	case j.Outdated:
-		d.Verdict = fmt.Sprintf("%s judged on %s that the two are no duplicates. The supplier of one of them changed since, so that verdict does not count any more.", who, v.day(j.At))
+		d.Verdict = v.tr("%s judged on %s that the two are no duplicates. The supplier of one of them changed since, so that verdict does not count any more.", who, v.day(j.At))
 		d.VerdictTone = ui.ToneWarn
 	case j.Exit == "not_duplicate":
-		d.Verdict = fmt.Sprintf("%s judged on %s that the two are no duplicates.", who, v.day(j.At))
+		d.Verdict = v.tr("%s judged on %s that the two are no duplicates.", who, v.day(j.At))
 		d.VerdictTone = ui.ToneGood
 	case j.Exit == "confirm_duplicate":
-		d.Verdict = fmt.Sprintf("%s judged on %s that the one duplicates the other.", who, v.day(j.At))
+		d.Verdict = v.tr("%s judged on %s that the one duplicates the other.", who, v.day(j.At))
 		d.VerdictTone = ui.ToneBad
 	default:
-		d.Verdict = fmt.Sprintf("%s judged on %s that the one corrects the other, which must be credited first.", who, v.day(j.At))
+		d.Verdict = v.tr("%s judged on %s that the one corrects the other, which must be credited first.", who, v.day(j.At))
 	}
 }
 

@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +125,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 		withheld = l || ri
 		e.Rows = compare(left, right)
 		e.LeftTitle, e.RightTitle = sides(left, right)
-		e.DiffersText = fmt.Sprintf("%d of %s", ui.CountDifferences(e.Rows), plural(len(e.Rows), "field differs", "fields differ"))
+		e.DiffersText = r.tr("%d of %s", ui.CountDifferences(e.Rows), plural(len(e.Rows), "field differs", "fields differ"))
 	case views.EvidenceTable:
 		for _, c := range b.Columns {
 			e.Columns = append(e.Columns, ui.Label(c))
@@ -150,7 +149,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 			e.File = r.fileOf(b.FileID)
 		}
 		if e.File == nil {
-			e.Kind, e.Note = views.EvidenceNote, "This file is not there for you."
+			e.Kind, e.Note = views.EvidenceNote, ui.Foreign(r.tr("This file is not there for you."))
 		}
 	default:
 		return r.anything(raw)
@@ -163,7 +162,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 
 func (r reader) anything(raw json.RawMessage) views.Evidence {
 	v, _ := r.value(raw)
-	return views.Evidence{Kind: views.EvidenceRecord, Title: "Evidence of an unknown kind", Data: v}
+	return views.Evidence{Kind: views.EvidenceRecord, Title: ui.Foreign(r.tr("Evidence of an unknown kind")), Data: v}
 }
 
 func (r reader) row(columns []string, cells []json.RawMessage) (row []views.Cell, withheld bool) {
@@ -324,7 +323,7 @@ func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
 		if _, known := models.Lookup(e.Error.Code); known {
 			seen.CodeWords = e.Error.Code.Title()
 		} else {
-			seen.CodeWords = "A code the desk does not know:"
+			seen.CodeWords = r.tr("A code the desk does not know:")
 		}
 		if seen.NextWords != "" {
 			seen.NextWords = "next: " + seen.NextWords

@@ -35,7 +35,7 @@ func (v *visit) listHolds() error {
 		return err
 	}
 	overdue := len(due.Items)
-	page, err := v.page(counted("Holds", overdue), v.link("/holds", "state", v.c.Query("state"), "cursor", cursor), "holds")
+	page, err := v.page(counted(v.tr("Holds"), overdue), v.link("/holds", "state", v.c.Query("state"), "cursor", cursor), "holds")
 	if err != nil {
 		return err
 	}
@@ -43,13 +43,13 @@ func (v *visit) listHolds() error {
 		return ui.Tab{Label: label, Count: count, URL: v.link("/holds", "state", of), Current: state == of, TestID: "filter-" + of}
 	}
 	out := views.HoldsPage{Page: page, Caption: state, Rows: v.holdRows(list.Items),
-		Lead: "Invoices that wait for something the ERP does not have yet. The agent checks again on schedule; after the last check a person decides.",
-		Tabs: []ui.Tab{tab("Waiting", string(models.HoldWaiting), ""), tab("Overdue", stateOverdue, fmt.Sprint(overdue)), tab("Escalated", string(models.HoldEscalated), ""),
-			tab("Released", string(models.HoldReleased), ""), tab("Cancelled", string(models.HoldCancelled), "")},
+		Lead: v.tr("Invoices that wait for something the ERP does not have yet. The agent checks again on schedule; after the last check a person decides."),
+		Tabs: []ui.Tab{tab(v.tr("Waiting"), string(models.HoldWaiting), ""), tab(v.tr("Overdue"), stateOverdue, fmt.Sprint(overdue)), tab(v.tr("Escalated"), string(models.HoldEscalated), ""),
+			tab(v.tr("Released"), string(models.HoldReleased), ""), tab(v.tr("Cancelled"), string(models.HoldCancelled), "")},
 		Empty: ui.Empty{Heading: "No hold is " + state, TestID: "empty"},
 		Pager: v.pager("/holds", len(list.Items), cursor, list.NextCursor, "state", state)}
 	if state == string(models.HoldWaiting) {
-		out.Empty = ui.Empty{Heading: "Nothing waits for a re-check", Text: "When a goods receipt is missing, the agent holds the invoice here and looks again.", TestID: "empty"}
+		out.Empty = ui.Empty{Heading: v.tr("Nothing waits for a re-check"), Text: v.tr("When a goods receipt is missing, the agent holds the invoice here and looks again."), TestID: "empty"}
 	}
 	return render(v.c, http.StatusOK, views.Holds(out))
 }
@@ -64,7 +64,7 @@ func (v *visit) holdRows(items []queue.HoldView) []views.HoldRow {
 	for _, h := range items {
 		row := views.HoldRow{ID: h.HoldID, URL: holdURL(h.HoldID), Status: holdBadge(h.Status, v.isOverdue(h)), CodeWords: h.Code.Title(), Code: ui.Foreign(h.Code),
 			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: orderLine(h), Amount: figures(h.Amount, h.Currency), Currency: h.Currency,
-			Waiting: v.age(h.CreatedAt), Agent: ui.Foreign(h.Agent), Left: fmt.Sprintf("%d of %d", h.ChecksLeft, h.MaxChecks)}
+			Waiting: v.age(h.CreatedAt), Agent: ui.Foreign(h.Agent), Left: v.tr("%d of %d", h.ChecksLeft, h.MaxChecks)}
 		if h.Status == models.HoldWaiting {
 			row.NextCheck = v.due(h.NextCheckAt)
 		}
@@ -116,7 +116,7 @@ func (v *visit) showHold() error {
 	badge := holdBadge(h.Status, v.isOverdue(h))
 	badge.TestID = "hold-status"
 	out := views.HoldPage{Page: around, ID: h.HoldID, BackURL: v.link("/holds"), Heading: h.Code.Title(), Code: ui.Foreign(h.Code), Status: badge,
-		Left: fmt.Sprintf("%d of %d checks left", h.ChecksLeft, h.MaxChecks), Waiting: v.at(h.CreatedAt), Agent: ui.Foreign(h.Agent), PO: "PO " + orderLine(h),
+		Left: v.tr("%d of %d checks left", h.ChecksLeft, h.MaxChecks), Waiting: v.at(h.CreatedAt), Agent: ui.Foreign(h.Agent), PO: "PO " + orderLine(h),
 		Invoice: r.invoice(h.Invoice), Errors: r.seenErrors(h.Errors), Timeline: v.timeline(page.Timeline, nil)}
 	if h.Status == models.HoldWaiting {
 		out.NextCheck = v.due(h.NextCheckAt)
@@ -126,28 +126,28 @@ func (v *visit) showHold() error {
 	}
 	slices.Reverse(out.Checks)
 	if h.CaseID != "" {
-		out.Case = &views.RelatedLink{Text: "The case that was opened", URL: caseURL(h.CaseID)}
+		out.Case = &views.RelatedLink{Text: v.tr("The case that was opened"), URL: caseURL(h.CaseID)}
 	}
 	if h.Status == models.HoldCancelled {
 		out.Notices = append(out.Notices, v.cancelled(page.Timeline))
 	}
 	if v.isOverdue(h) {
-		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: "The check is overdue", TestID: "overdue",
-			Text: "A check that nobody makes within 24 hours of its time counts as missed. After the last one a case opens in accounts payable."})
+		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The check is overdue"), TestID: "overdue",
+			Text: ui.Foreign(v.tr("A check that nobody makes within 24 hours of its time counts as missed. After the last one a case opens in accounts payable."))})
 	}
 	return render(v.c, http.StatusOK, views.Hold(out))
 }
 
 // cancelled says who ended a hold, and why.
 func (v *visit) cancelled(events []models.AuditEvent) ui.Notice {
-	n := ui.Notice{Tone: ui.ToneInfo, Heading: "This hold is cancelled: no check of it comes due any more", TestID: "cancelled"}
+	n := ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("This hold is cancelled: no check of it comes due any more"), TestID: "cancelled"}
 	for _, e := range events {
 		if e.Action != "hold.cancelled" {
 			continue
 		}
 		var d eventData
 		_ = json.Unmarshal([]byte(e.Data), &d) // without a reason that can be read there is none
-		n.Heading, n.Text = ui.Foreign(e.ActorName).Plain()+" cancelled this hold "+v.ago(e.At), ui.Foreign(orSome(d.Reason, "No reason was given. No check of it comes due any more."))
+		n.Heading, n.Text = ui.Foreign(e.ActorName).Plain()+" cancelled this hold "+v.ago(e.At), ui.Foreign(orSome(d.Reason, v.tr("No reason was given. No check of it comes due any more.")))
 	}
 	return n
 }
@@ -156,11 +156,11 @@ func (v *visit) check(number int, c models.HoldCheck) views.HoldCheck {
 	out := views.HoldCheck{Number: fmt.Sprint(number), Due: v.exactly(c.DueAt), At: v.at(c.At), By: ui.Foreign(c.ByName)}
 	switch c.Result {
 	case string(queue.CheckAvailable):
-		out.Result = ui.Badge{Text: "Available", Tone: ui.ToneGood, Sign: ui.SignYes}
+		out.Result = ui.Badge{Text: v.tr("Available"), Tone: ui.ToneGood, Sign: ui.SignYes}
 	case string(queue.CheckStillMissing):
-		out.Result = ui.Badge{Text: "Still missing", Tone: ui.ToneWarn, Sign: ui.SignNo}
+		out.Result = ui.Badge{Text: v.tr("Still missing"), Tone: ui.ToneWarn, Sign: ui.SignNo}
 	default:
-		out.Result, out.At = ui.Badge{Text: "Missed", Tone: ui.ToneBad, Sign: ui.SignAlert}, ui.Moment{}
+		out.Result, out.At = ui.Badge{Text: v.tr("Missed"), Tone: ui.ToneBad, Sign: ui.SignAlert}, ui.Moment{}
 	}
 	return out
 }

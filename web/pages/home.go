@@ -52,7 +52,7 @@ func (v *visit) home() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page(waitingCount{len(work.Claimed) + waiting.n + len(beside.answers), waiting.more}.counted("Your desk"), v.link("/"), "home")
+	page, err := v.page(waitingCount{len(work.Claimed) + waiting.n + len(beside.answers), waiting.more}.counted(v.tr("Your desk")), v.link("/"), "home")
 	if err != nil {
 		return err
 	}
@@ -63,13 +63,13 @@ func (v *visit) home() error {
 		Next:         v.caseRows(without(work.Next, late.Overdue, late.Soon), true),
 		Approvals:    v.approvalRows(shown.Items),
 		ApprovalsURL: v.link("/approvals"),
-		ApprovalsEmpty: ui.Empty{Heading: "No approval waits for you", Text: "When a write needs your yes, it appears here by itself, with the exact call.",
-			LinkText: "All approvals", URL: v.link("/approvals", "tab", tabOpen)},
+		ApprovalsEmpty: ui.Empty{Heading: v.tr("No approval waits for you"), Text: v.tr("When a write needs your yes, it appears here by itself, with the exact call."),
+			LinkText: v.tr("All approvals"), URL: v.link("/approvals", "tab", tabOpen)},
 		ShowApprovals:     waiting.n > 0 || v.by.Has(models.RoleFinanceLead),
 		ShowConfirmations: len(beside.answers) > 0 || v.by.Has(models.RoleFinanceLead), Confirmations: v.confirmationRows(beside.answers[:min(len(beside.answers), shownHere)]),
 		ConfirmationsURL: v.link("/confirmations"), ConfirmationsEmpty: v.nothingToConfirm(),
 		Holds: v.holdRows(due.Items[:min(len(due.Items), shownHere)]), HoldsURL: v.link("/holds"), ShowHolds: len(due.Items) > 0 || v.by.Has(models.RoleAPClerk, models.RoleAPLead),
-		HoldsEmpty: ui.Empty{Heading: "No re-check is overdue", Text: "Invoices that wait for a goods receipt are checked by the agent on schedule."},
+		HoldsEmpty: ui.Empty{Heading: v.tr("No re-check is overdue"), Text: v.tr("Invoices that wait for a goods receipt are checked by the agent on schedule.")},
 		Notices:    slices.Concat(standIns, v.alerts(work.Fraud, shown.Items), unreported),
 	}
 	for _, c := range work.Counts {
@@ -99,7 +99,7 @@ func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations 
 	}
 	switch {
 	case waiting.more && waiting.n > 0:
-		parts = append(parts, fmt.Sprintf("more than %d approvals wait for you", waiting.n))
+		parts = append(parts, v.tr("more than %d approvals wait for you", waiting.n))
 	case waiting.n > 0:
 		parts = append(parts, plural(waiting.n, "approval waits", "approvals wait")+" for you")
 	}
@@ -117,7 +117,7 @@ func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations 
 
 // nothingClaimed leads to the person's queue where most waits.
 func (v *visit) nothingClaimed(counts []queue.QueueCount) ui.Empty {
-	e := ui.Empty{Heading: "You have claimed nothing", Text: "A claim keeps a case yours for 30 minutes while you look into it."}
+	e := ui.Empty{Heading: v.tr("You have claimed nothing"), Text: v.tr("A claim keeps a case yours for 30 minutes while you look into it.")}
 	var most queue.QueueCount
 	for _, c := range counts {
 		if c.Mine && c.Open > most.Open {
@@ -125,7 +125,7 @@ func (v *visit) nothingClaimed(counts []queue.QueueCount) ui.Empty {
 		}
 	}
 	if most.Open > 0 {
-		e.LinkText, e.URL = fmt.Sprintf("Go to %s, %d open", most.Queue.Title(), most.Open), v.link(queueURL(most.Queue))
+		e.LinkText, e.URL = v.tr("Go to %s, %d open", most.Queue.Title(), most.Open), v.link(queueURL(most.Queue))
 	}
 	return e
 }
@@ -160,13 +160,13 @@ func overdueText(n int64) string {
 func (v *visit) alerts(fraud []queue.FraudAlert, waiting []approvals.ListItem) []ui.Notice {
 	var out []ui.Notice
 	for _, f := range fraud {
-		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: fmt.Sprintf("%s suspects fraud, %s", f.By, v.ago(f.At)),
-			Text: ui.Foreign(orSome(f.Supplier, "unnamed supplier") + ": " + f.Reason), LinkText: "See the case", URL: caseURL(f.CaseID), TestID: "fraud-alert"})
+		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: v.tr("%s suspects fraud, %s", f.By, v.ago(f.At)),
+			Text: ui.Foreign(orSome(f.Supplier, v.tr("unnamed supplier")) + ": " + f.Reason), LinkText: v.tr("See the case"), URL: caseURL(f.CaseID), TestID: "fraud-alert"})
 	}
 	for _, w := range waiting {
 		if left := w.ExpiresAt.Sub(v.now); left.Hours() < soonHours {
-			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "An approval request " + v.expires(w.ExpiresAt).Text, Text: "Without a decision it lapses and the write is refused.",
-				LinkText: "Decide it", URL: requestURL(w.RequestID), TestID: "expiring"})
+			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "An approval request " + v.expires(w.ExpiresAt).Text, Text: ui.Foreign(v.tr("Without a decision it lapses and the write is refused.")),
+				LinkText: v.tr("Decide it"), URL: requestURL(w.RequestID), TestID: "expiring"})
 		}
 	}
 	return out
@@ -184,8 +184,8 @@ func (v *visit) unreported() ([]ui.Notice, error) {
 	}
 	var out []ui.Notice
 	for _, i := range late.Items {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "No report came of an approved write", LinkText: "See the request", URL: requestURL(i.RequestID), TestID: "report-overdue",
-			Text: ui.Foreign(fmt.Sprintf("%s for invoice %s: check in the ERP whether it was posted.", i.Amount.Format(), orSome(i.Invoice.Number, i.InvoiceID)))})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("No report came of an approved write"), LinkText: v.tr("See the request"), URL: requestURL(i.RequestID), TestID: "report-overdue",
+			Text: ui.Foreign(v.tr("%s for invoice %s: check in the ERP whether it was posted.", i.Amount.Format(), orSome(i.Invoice.Number, i.InvoiceID)))})
 	}
 	return out, nil
 }
@@ -242,7 +242,7 @@ func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow
 			row.ClaimedBy = *i.ClaimedBy
 		}
 		if slices.ContainsFunc(i.Marks, func(m queue.Mark) bool { return m.Kind == queue.MarkSuspectedFraud }) {
-			row.Status = ui.Badge{Text: "Suspected fraud", Tone: ui.ToneBad, Sign: ui.SignAlert}
+			row.Status = ui.Badge{Text: v.tr("Suspected fraud"), Tone: ui.ToneBad, Sign: ui.SignAlert}
 		}
 		if withQueue {
 			row.Queue = i.Queue.Title()

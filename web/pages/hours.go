@@ -89,7 +89,7 @@ func (v *visit) setHours() error {
 		v.p.say(v.c, "hours_saved")
 		return seeOther(v.c, string(v.link(hoursPath)))
 	}
-	r, ok := refuse(err, formHours, "The hours were not saved", typed, nil)
+	r, ok := refuse(err, formHours, v.tr("The hours were not saved"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -110,13 +110,13 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Hours", v.link(hoursPath), "")
+	page, err := v.page(v.tr("Hours"), v.link(hoursPath), "")
 	if err != nil {
 		return err
 	}
 	out := views.HoursPage{Page: page, Tabs: v.settingsTabs(hoursPath), HolidaysURL: v.link("/settings"), Was: hours.Mark(),
-		Lead:  "How long a case may wait, in business hours. Changes count for cases that arrive from then on: one that is there keeps the time it is due. What is due soon, and whether overdue cases are escalated, follows at once.",
-		Facts: []ui.Entry{ui.Pair("Open", "Monday to Friday, "+hours.Opening.String()+", less the holidays"), ui.Pair("Time zone", v.ws.TimeZone)}}
+		Lead:  v.tr("How long a case may wait, in business hours. Changes count for cases that arrive from then on: one that is there keeps the time it is due. What is due soon, and whether overdue cases are escalated, follows at once."),
+		Facts: []ui.Entry{ui.Pair(v.tr("Open"), "Monday to Friday, "+hours.Opening.String()+", less the holidays"), ui.Pair(v.tr("Time zone"), v.ws.TimeZone)}}
 	edits := v.by.Has(workspaceEditors...)
 	shown := hours
 	if preview != nil {
@@ -131,9 +131,9 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 		if edits {
 			saved := hours.SLA(q)
 			name, soon, escalate := hoursFields(q)
-			row.Hours = refused.field(ui.Field{Name: name, Label: "Due after, in business hours", Kind: ui.FieldWhole, Required: true, Value: strconv.Itoa(saved.Hours)})
-			row.Soon = refused.field(ui.Field{Name: soon, Label: "Due soon, hours before", Kind: ui.FieldWhole, Required: true, Value: strconv.Itoa(saved.DueSoon)})
-			row.Escalate = ui.Field{Name: escalate, Label: "Escalate what is overdue", Kind: ui.FieldCheckbox, Value: "yes", Checked: saved.Escalate}
+			row.Hours = refused.field(ui.Field{Name: name, Label: v.tr("Due after, in business hours"), Kind: ui.FieldWhole, Required: true, Value: strconv.Itoa(saved.Hours)})
+			row.Soon = refused.field(ui.Field{Name: soon, Label: v.tr("Due soon, hours before"), Kind: ui.FieldWhole, Required: true, Value: strconv.Itoa(saved.DueSoon)})
+			row.Escalate = ui.Field{Name: escalate, Label: v.tr("Escalate what is overdue"), Kind: ui.FieldCheckbox, Value: "yes", Checked: saved.Escalate}
 			if refused.typed != nil {
 				row.Escalate.Checked = refused.typed[escalate] != ""
 			}
@@ -141,11 +141,11 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 		out.Queues = append(out.Queues, row)
 	}
 	if !edits {
-		out.WhyNot = "You can read the hours, not change them. An AP lead or an admin changes them."
+		out.WhyNot = v.tr("You can read the hours, not change them. An AP lead or an admin changes them.")
 		return render(v.c, status, views.Hours(out))
 	}
-	out.Opens = refused.field(ui.Field{Name: "opens_at", Label: "Opens at", Required: true, Value: hours.Opening.Opens.String(), Hint: "Such as 09:00, on the clock of " + v.ws.TimeZone + "."})
-	out.Closes = refused.field(ui.Field{Name: "closes_at", Label: "Closes at", Required: true, Value: hours.Opening.Closes.String(), Hint: "Such as 17:00; 24:00 is midnight."})
+	out.Opens = refused.field(ui.Field{Name: "opens_at", Label: v.tr("Opens at"), Required: true, Value: hours.Opening.Opens.String(), Hint: "Such as 09:00, on the clock of " + v.ws.TimeZone + "."})
+	out.Closes = refused.field(ui.Field{Name: "closes_at", Label: v.tr("Closes at"), Required: true, Value: hours.Opening.Closes.String(), Hint: v.tr("Such as 17:00; 24:00 is midnight.")})
 	fields := []ui.Field{out.Opens, out.Closes}
 	for _, q := range out.Queues {
 		fields = append(fields, ofQueue(q.Name, q.Hours), ofQueue(q.Name, q.Soon))

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -129,19 +128,19 @@ func (v *visit) showInvoice() error {
 	}
 	out.States = v.invoiceStates(work, requests, questions.Items)
 	if work.More || moreRequests {
-		out.States = append(out.States, views.InvoiceState{Badge: ui.Badge{Text: "More", Tone: ui.ToneNeutral}, Text: "Older cases, holds and requests are told below.",
-			Link: views.RelatedLink{Text: "What happened", URL: "#story-title"}})
+		out.States = append(out.States, views.InvoiceState{Badge: ui.Badge{Text: v.tr("More"), Tone: ui.ToneNeutral}, Text: ui.Foreign(v.tr("Older cases, holds and requests are told below.")),
+			Link: views.RelatedLink{Text: v.tr("What happened"), URL: "#story-title"}})
 	}
 	tab := func(label, of, testID string) ui.Tab {
 		return ui.Tab{Label: label, URL: v.link(invoicePath(id), append(query, "show", of)...), Current: show == of, TestID: testID}
 	}
-	out.Filters = []ui.Tab{tab("All", "", "filter-all"), tab("Money only", showMoney, "filter-money")}
-	out.Empty = ui.Empty{Heading: "Nothing happened here yet", TestID: "empty"}
+	out.Filters = []ui.Tab{tab(v.tr("All"), "", "filter-all"), tab(v.tr("Money only"), showMoney, "filter-money")}
+	out.Empty = ui.Empty{Heading: v.tr("Nothing happened here yet"), TestID: "empty"}
 	if show == showMoney {
-		out.Caption = "money only"
-		out.Empty = ui.Empty{Heading: "No write was asked for", Text: "Requests, votes, approvals and writes of this invoice appear here.", TestID: "empty"}
+		out.Caption = v.tr("money only")
+		out.Empty = ui.Empty{Heading: v.tr("No write was asked for"), Text: v.tr("Requests, votes, approvals and writes of this invoice appear here."), TestID: "empty"}
 		if next != "" {
-			out.Empty = ui.Empty{Heading: "No write in this part of the story", Text: "Go on to older events.", TestID: "empty"}
+			out.Empty = ui.Empty{Heading: v.tr("No write in this part of the story"), Text: v.tr("Go on to older events."), TestID: "empty"}
 		}
 	}
 	return render(v.c, http.StatusOK, views.InvoiceStory(out))
@@ -229,15 +228,15 @@ func (r reader) described(work queue.InvoiceWork, requests []approvals.InvoiceRe
 func (v *visit) aboutEvent(e models.AuditEvent) (string, templ.SafeURL) {
 	switch noun, _, _ := strings.Cut(e.Action, "."); {
 	case noun == "hold":
-		return "the hold", holdURL(e.Subject)
+		return v.tr("the hold"), holdURL(e.Subject)
 	case noun == "confirmation":
-		return "the confirmation", confirmationURL(e.Subject)
+		return v.tr("the confirmation"), confirmationURL(e.Subject)
 	case noun == "case" && e.CaseID != "":
-		return "the case", caseURL(e.CaseID)
+		return v.tr("the case"), caseURL(e.CaseID)
 	case e.ApprovalRequestID != "":
-		return "the request", requestURL(e.ApprovalRequestID)
+		return v.tr("the request"), requestURL(e.ApprovalRequestID)
 	case e.CaseID != "":
-		return "the case", caseURL(e.CaseID)
+		return v.tr("the case"), caseURL(e.CaseID)
 	}
 	return "", ""
 }
@@ -248,17 +247,17 @@ func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.Invoi
 	var waiting, done []views.InvoiceState
 	for _, q := range requests {
 		s := views.InvoiceState{Badge: requestBadge(q.Status), Text: v.requestState(stateOf(q)), Amount: q.Amount.FormatNumber(), Code: q.Amount.Currency(),
-			Link: views.RelatedLink{Text: "The request", URL: requestURL(q.RequestID)}}
+			Link: views.RelatedLink{Text: v.tr("The request"), URL: requestURL(q.RequestID)}}
 		if q.Approval != "" && q.Status == models.RequestApproved {
 			s.Badge = approvalBadge(q.Approval)
 		}
 		if q.Status != models.RequestPending && q.Status != models.RequestUnrouted {
-			s.More = &views.RelatedLink{Text: "Its proof", URL: proofURL(q.RequestID)}
+			s.More = &views.RelatedLink{Text: v.tr("Its proof"), URL: proofURL(q.RequestID)}
 		}
 		waiting = append(waiting, s)
 	}
 	for _, c := range work.Cases {
-		s := views.InvoiceState{Badge: caseBadge(c.Status), Text: v.caseState(c), Link: views.RelatedLink{Text: "The case", URL: caseURL(c.CaseID)}}
+		s := views.InvoiceState{Badge: caseBadge(c.Status), Text: v.caseState(c), Link: views.RelatedLink{Text: v.tr("The case"), URL: caseURL(c.CaseID)}}
 		if c.Status == models.CaseResolved {
 			done = append(done, s)
 		} else {
@@ -266,11 +265,11 @@ func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.Invoi
 		}
 	}
 	for _, q := range questions {
-		waiting = append([]views.InvoiceState{{Badge: ui.Badge{Text: "Question", Tone: ui.ToneInfo, Sign: ui.SignOpen}, Text: ui.Foreign("A person has to answer a question about " + q.Tool + "."),
-			Link: views.RelatedLink{Text: "The confirmation", URL: confirmationURL(q.ConfirmationID)}}}, waiting...)
+		waiting = append([]views.InvoiceState{{Badge: ui.Badge{Text: v.tr("Question"), Tone: ui.ToneInfo, Sign: ui.SignOpen}, Text: ui.Foreign("A person has to answer a question about " + q.Tool + "."),
+			Link: views.RelatedLink{Text: v.tr("The confirmation"), URL: confirmationURL(q.ConfirmationID)}}}, waiting...)
 	}
 	for _, h := range work.Holds {
-		s := views.InvoiceState{Badge: holdBadge(h.Status, v.isOverdue(h)), Text: v.holdState(h), Link: views.RelatedLink{Text: "The hold", URL: holdURL(h.HoldID)}}
+		s := views.InvoiceState{Badge: holdBadge(h.Status, v.isOverdue(h)), Text: v.holdState(h), Link: views.RelatedLink{Text: v.tr("The hold"), URL: holdURL(h.HoldID)}}
 		if h.Status == models.HoldWaiting {
 			waiting = append([]views.InvoiceState{s}, waiting...)
 		} else {
@@ -284,7 +283,7 @@ func (v *visit) caseState(c queue.InvoiceCase) ui.Foreign {
 	what := codeTitle(codeOf(c.Code))
 	switch {
 	case c.Status == models.CaseResolved && c.Last != nil:
-		return ui.Foreign(fmt.Sprintf("%s: %s chose “%s” on %s.", what, c.Last.By, c.Last.Label, v.on(c.Last.At)))
+		return ui.Foreign(v.tr("%s: %s chose “%s” on %s.", what, c.Last.By, c.Last.Label, v.on(c.Last.At)))
 	case c.Status == models.CaseResolved:
 		return ui.Foreign(what + ": resolved.")
 	case c.Status == models.CaseHeld:
@@ -305,7 +304,7 @@ func (v *visit) holdState(h queue.HoldView) ui.Foreign {
 	case models.HoldCancelled:
 		return ui.Foreign(what + ": the wait was cancelled.")
 	}
-	return ui.Foreign(what + ": checked again on " + v.on(h.NextCheckAt) + "; " + fmt.Sprintf("%d of %d checks left.", h.ChecksLeft, h.MaxChecks))
+	return ui.Foreign(what + ": checked again on " + v.on(h.NextCheckAt) + "; " + v.tr("%d of %d checks left.", h.ChecksLeft, h.MaxChecks))
 }
 
 // requestFacts are what a request's state in words is made of.
@@ -338,34 +337,34 @@ func (w words) requestState(f requestFacts) ui.Foreign {
 	by := orSome(list(f.by), "somebody")
 	switch f.status {
 	case models.RequestPending:
-		return ui.Foreign(fmt.Sprintf("Waits for a decision: %s votes, until %s.", votesText(f.yes, f.required), w.on(f.expiresAt)))
+		return ui.Foreign(w.tr("Waits for a decision: %s votes, until %s.", votesText(f.yes, f.required), w.on(f.expiresAt)))
 	case models.RequestUnrouted:
-		return ui.Foreign("Nobody can decide it: " + sentence(orSome(f.reason, "no rule covers it")))
+		return ui.Foreign("Nobody can decide it: " + sentence(orSome(f.reason, w.tr("no rule covers it"))))
 	case models.RequestRejected:
-		return ui.Foreign(fmt.Sprintf("Rejected by %s on %s: %s", by, w.on(f.decidedAt), sentence(f.reason)))
+		return ui.Foreign(w.tr("Rejected by %s on %s: %s", by, w.on(f.decidedAt), sentence(f.reason)))
 	case models.RequestExpired:
 		return ui.Foreign("Expired on " + w.on(f.expiresAt) + "; nobody decided it in time, and nothing was written.")
 	case models.RequestWithdrawn:
 		return ui.Foreign("Withdrawn on " + w.on(f.decidedAt) + ": " + sentence(f.reason))
 	}
-	text := fmt.Sprintf("Approved by %s on %s", by, w.on(f.decidedAt))
+	text := w.tr("Approved by %s on %s", by, w.on(f.decidedAt))
 	switch {
 	case f.report == approvals.ReportPosted && f.document != "":
-		text += fmt.Sprintf(", posted as %s on %s.", f.document, w.on(f.reportedAt))
+		text += w.tr(", posted as %s on %s.", f.document, w.on(f.reportedAt))
 	case f.report == approvals.ReportPosted:
-		text += fmt.Sprintf(", posted on %s; no document number was reported.", w.on(f.reportedAt))
+		text += w.tr(", posted on %s; no document number was reported.", w.on(f.reportedAt))
 	case f.report == approvals.ReportFailed:
-		text += fmt.Sprintf("; the write failed on %s: %s", w.on(f.reportedAt), sentence(orSome(f.message, "no reason was reported")))
+		text += w.tr("; the write failed on %s: %s", w.on(f.reportedAt), sentence(orSome(f.message, w.tr("no reason was reported"))))
 	case f.report == approvals.ReportOverdue:
-		text += fmt.Sprintf(", used on %s; no report of the write came in time.", w.on(f.redeemedAt))
+		text += w.tr(", used on %s; no report of the write came in time.", w.on(f.redeemedAt))
 	case f.approval == models.ApprovalRedeemed:
-		text += fmt.Sprintf(", used on %s; the report of the write is to come.", w.on(f.redeemedAt))
+		text += w.tr(", used on %s; the report of the write is to come.", w.on(f.redeemedAt))
 	case f.approval == models.ApprovalRevoked:
-		text += fmt.Sprintf(", revoked on %s before it was used: %s", w.on(f.revokedAt), sentence(f.revokeReason))
+		text += w.tr(", revoked on %s before it was used: %s", w.on(f.revokedAt), sentence(f.revokeReason))
 	case f.approval == models.ApprovalExpired:
-		text += fmt.Sprintf("; it expired unused on %s.", w.on(f.approvalExpires))
+		text += w.tr("; it expired unused on %s.", w.on(f.approvalExpires))
 	default:
-		text += fmt.Sprintf("; not used yet, good until %s.", w.on(f.approvalExpires))
+		text += w.tr("; not used yet, good until %s.", w.on(f.approvalExpires))
 	}
 	return ui.Foreign(text)
 }

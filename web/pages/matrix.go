@@ -47,13 +47,13 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	out := views.RulePage{Page: page, Back: v.link("/settings/rules"), Heading: name, Lead: fmt.Sprintf("Version %d, written by %s on %s.", now.Rule.Version, now.Rule.AuthorName, v.day(now.Rule.CreatedAt)),
-		Badge: ui.Badge{Text: "In force", Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "rule-state"}, Facts: ruleFacts(now)}
+	out := views.RulePage{Page: page, Back: v.link("/settings/rules"), Heading: name, Lead: v.tr("Version %d, written by %s on %s.", now.Rule.Version, now.Rule.AuthorName, v.day(now.Rule.CreatedAt)),
+		Badge: ui.Badge{Text: v.tr("In force"), Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "rule-state"}, Facts: ruleFacts(now)}
 	for _, c := range changes {
 		out.Changes = append(out.Changes, v.ruleChangeOf(c, false))
 	}
 	if retired {
-		out.Badge = ui.Badge{Text: "Retired", Tone: ui.ToneNeutral, Sign: ui.SignNo, TestID: "rule-state"}
+		out.Badge = ui.Badge{Text: v.tr("Retired"), Tone: ui.ToneNeutral, Sign: ui.SignNo, TestID: "rule-state"}
 	}
 	if status == http.StatusConflict {
 		out.Conflict = sentence(refused.problems[""])
@@ -62,13 +62,13 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 	}
 	switch {
 	case !v.editsRules():
-		out.WhyNot = "You can read the matrix, not change it: that is for AP leads and admins."
+		out.WhyNot = v.tr("You can read the matrix, not change it: that is for AP leads and admins.")
 	case retired:
-		out.WhyNot = "This rule is retired: it routes nothing any more, and cannot be changed. Requests it routed keep their copy."
+		out.WhyNot = v.tr("This rule is retired: it routes nothing any more, and cannot be changed. Requests it routed keep their copy.")
 		if refused.typed != nil && refused.form == formRule {
-			out.WhyNot += " To have it back with what you typed, add it as a new rule."
+			out.WhyNot += v.tr(" To have it back with what you typed, add it as a new rule.")
 			out.Edit = v.ruleForm(refused.of(formRule), typedRule(now))
-			out.Edit.URL, out.Edit.Button = v.link("/settings/rules"), "Add it as a new rule"
+			out.Edit.URL, out.Edit.Button = v.link("/settings/rules"), v.tr("Add it as a new rule")
 		}
 	default:
 		if err := v.fillRuleForms(&out, now, refused); err != nil {
@@ -82,10 +82,10 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 func (v *visit) fillRuleForms(out *views.RulePage, now approvals.RuleView, refused refusal) error {
 	id, seen := now.Rule.ID, strconv.FormatInt(now.Rule.Version, 10)
 	out.Edit = v.ruleForm(refused.of(formRule), typedRule(now))
-	out.Edit.URL, out.Edit.Button, out.Edit.Version = v.ruleURL(id), "Save the next version", seen
+	out.Edit.URL, out.Edit.Button, out.Edit.Version = v.ruleURL(id), v.tr("Save the next version"), seen
 	own := refused.of(formRetire)
 	out.Retire = &views.RetireForm{Form: v.form(v.link("/settings/rules/" + id + "/retire")),
-		What: "New requests are no longer routed by it. Requests already asked keep their copy."}
+		What: v.tr("New requests are no longer routed by it. Requests already asked keep their copy.")}
 	out.Retire.Version, out.Retire.Heading, out.Retire.Errors = seen, own.heading, own.summary()
 	m, err := v.p.approvals.Matrix(v.ctx, v.by)
 	if err != nil {
@@ -108,25 +108,25 @@ func ruleFacts(r approvals.RuleView) []ui.Entry {
 }
 
 func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChange {
-	out := views.RuleChange{Version: fmt.Sprintf("version %d", c.After.Rule.Version), At: v.exactly(c.At), Who: c.By, First: c.Before == nil}
+	out := views.RuleChange{Version: v.tr("version %d", c.After.Rule.Version), At: v.exactly(c.At), Who: c.By, First: c.Before == nil}
 	if named {
 		out.Rule, out.URL = approvals.RuleName(c.RuleID), v.ruleURL(c.RuleID)
 	}
 	switch c.What {
 	case approvals.RuleRetired:
-		out.What = "retired the rule"
+		out.What = v.tr("retired the rule")
 		return out
 	case approvals.RuleChanged:
-		out.What = "changed the rule"
+		out.What = v.tr("changed the rule")
 	default:
-		out.What = "added the rule"
+		out.What = v.tr("added the rule")
 	}
 	if named {
 		out.What = strings.TrimSuffix(out.What, " the rule")
 	} else if c.Routed > 0 {
 		out.Routed = plural(c.Routed, "request carries it", "requests carry it")
 	} else {
-		out.Routed = "no request carries it"
+		out.Routed = v.tr("no request carries it")
 	}
 	if named && c.Before != nil {
 		out.Fields = changedFields(c.Fields)
@@ -166,11 +166,11 @@ func (v *visit) rulesHistory() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("History of the rules", v.link("/settings/rules/history", "cursor", cursor), "")
+	page, err := v.page(v.tr("History of the rules"), v.link("/settings/rules/history", "cursor", cursor), "")
 	if err != nil {
 		return err
 	}
-	out := views.RuleHistoryPage{Page: page, Back: v.link("/settings/rules"), Empty: ui.Empty{Heading: "No rule was ever written", Text: "What happens to the matrix is listed here.", TestID: "empty"}}
+	out := views.RuleHistoryPage{Page: page, Back: v.link("/settings/rules"), Empty: ui.Empty{Heading: v.tr("No rule was ever written"), Text: v.tr("What happens to the matrix is listed here."), TestID: "empty"}}
 	for _, c := range list.Items {
 		out.Changes = append(out.Changes, v.ruleChangeOf(c, true))
 	}
@@ -196,7 +196,7 @@ func (v *visit) tryRequest() error {
 		typed["currency"] = v.ws.Currency
 	}
 	typed["currency"] = strings.ToUpper(typed["currency"])
-	page, err := v.page("Try a request", v.link("/settings/rules/try"), "")
+	page, err := v.page(v.tr("Try a request"), v.link("/settings/rules/try"), "")
 	if err != nil {
 		return err
 	}
@@ -210,16 +210,16 @@ func (v *visit) tryRequest() error {
 			CostCentre: typed["cost_centre"], Amount: typed["amount"], Currency: typed["currency"], Asker: typed["asker"]})
 		if err == nil {
 			out.Result = v.tryResult(result, typed)
-		} else if r, ok := refuse(err, "try", "The request could not be tried", typed, nil); ok {
+		} else if r, ok := refuse(err, "try", v.tr("The request could not be tried"), typed, nil); ok {
 			refused, status = r, formStatus(err)
 		} else {
 			return err
 		}
 	}
-	for _, f := range []ui.Field{{Name: "tool", Label: "Tool", Required: true, Hint: "Such as post_invoice_adjustment"},
-		{Name: "amount", Label: "Amount", Kind: ui.FieldAmount, Required: true}, {Name: "currency", Label: "Currency", Required: true},
-		{Name: "document_type", Label: "Document type"}, {Name: "supplier", Label: "Supplier"}, {Name: "cost_centre", Label: "Cost centre"},
-		{Name: "asker", Label: "Who would ask", Hint: "E-mail of an account or person; nobody decides their own"}} {
+	for _, f := range []ui.Field{{Name: "tool", Label: v.tr("Tool"), Required: true, Hint: v.tr("Such as post_invoice_adjustment")},
+		{Name: "amount", Label: v.tr("Amount"), Kind: ui.FieldAmount, Required: true}, {Name: "currency", Label: v.tr("Currency"), Required: true},
+		{Name: "document_type", Label: v.tr("Document type")}, {Name: "supplier", Label: v.tr("Supplier")}, {Name: "cost_centre", Label: v.tr("Cost centre")},
+		{Name: "asker", Label: v.tr("Who would ask"), Hint: v.tr("E-mail of an account or person; nobody decides their own")}} {
 		out.Fields = append(out.Fields, refused.field(f))
 	}
 	out.Heading, out.Errors = refused.heading, refused.summary(out.Fields...)
@@ -229,7 +229,7 @@ func (v *visit) tryRequest() error {
 func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views.TryResult {
 	out := &views.TryResult{Write: r.Amount.Format() + " for " + ui.Foreign(typed["tool"]).Plain(), Currency: r.Amount.Currency(), Why: ui.Foreign(r.Why), Missing: ui.Foreign(r.Missing)}
 	if !r.Bound {
-		out.Unbound = "No pointers are set for this tool: nobody compares the amount asked for with the call, so the rule with the highest limit decides."
+		out.Unbound = v.tr("No pointers are set for this tool: nobody compares the amount asked for with the call, so the rule with the highest limit decides.")
 	}
 	sequence := false
 	if r.Rule != nil {
@@ -239,9 +239,9 @@ func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views
 	for _, p := range r.People {
 		person := views.TryPerson{Name: p.Name, Role: p.Role.Title(), OnBehalfOf: p.OnBehalfOf, Limit: p.Limit, Absence: p.Absence, May: p.May, Why: p.Why}
 		if sequence {
-			person.Turn = "comes first"
+			person.Turn = v.tr("comes first")
 			if p.Step == 2 {
-				person.Turn = "comes second"
+				person.Turn = v.tr("comes second")
 			}
 		}
 		out.People = append(out.People, person)
@@ -316,14 +316,14 @@ func (v *visit) applyImport() error {
 	sheet, err := base64.StdEncoding.DecodeString(typed["sheet"])
 	seen, numErr := strconv.ParseInt(typed["version"], 10, 64)
 	if err != nil || numErr != nil {
-		return v.importPage(http.StatusUnprocessableEntity, nil, "", retire, []string{"The preview did not arrive whole. Check the sheet again."})
+		return v.importPage(http.StatusUnprocessableEntity, nil, "", retire, []string{v.tr("The preview did not arrive whole. Check the sheet again.")})
 	}
 	_, err = v.p.approvals.ApplySheet(v.ctx, v.by, sheet, retire, seen)
 	if err == nil {
 		v.p.say(v.c, "rules_imported")
 		return seeOther(v.c, string(v.link("/settings/rules")))
 	}
-	r, ok := refuse(err, "import", "Nothing was imported", nil, nil)
+	r, ok := refuse(err, "import", v.tr("Nothing was imported"), nil, nil)
 	if !ok {
 		return err
 	}
@@ -338,22 +338,22 @@ func (v *visit) applyImport() error {
 }
 
 func (v *visit) importPage(status int, plan *approvals.SheetPlan, pasted string, retire bool, problems []string) error {
-	page, err := v.page("Import rules", v.link("/settings/rules/import"), "")
+	page, err := v.page(v.tr("Import rules"), v.link("/settings/rules/import"), "")
 	if err != nil {
 		return err
 	}
 	out := views.ImportPage{Page: page, Back: v.link("/settings/rules"), Form: v.form(v.link("/settings/rules/import")), Template: v.link("/settings/rules.csv"), Problems: problems,
-		File: ui.Field{Hint: fmt.Sprintf("CSV in UTF-8, separated by commas or semicolons; at most %d kB and %d rules", approvals.MaxSheetBytes/1024, approvals.MaxSheetLines)},
-		Text: ui.Field{Name: "sheet", Label: "Or the sheet as text", Kind: ui.FieldArea, Rows: 8, Value: pasted, Hint: "The first line names the columns. A file goes before what stands here."},
-		Retire: ui.Field{Name: "retire_missing", Label: "Retire rules that are not in the file", Kind: ui.FieldCheckbox, Value: "yes", Checked: retire,
-			Hint: "Else they stay as they are."},
+		File: ui.Field{Hint: v.tr("CSV in UTF-8, separated by commas or semicolons; at most %d kB and %d rules", approvals.MaxSheetBytes/1024, approvals.MaxSheetLines)},
+		Text: ui.Field{Name: "sheet", Label: v.tr("Or the sheet as text"), Kind: ui.FieldArea, Rows: 8, Value: pasted, Hint: v.tr("The first line names the columns. A file goes before what stands here.")},
+		Retire: ui.Field{Name: "retire_missing", Label: v.tr("Retire rules that are not in the file"), Kind: ui.FieldCheckbox, Value: "yes", Checked: retire,
+			Hint: v.tr("Else they stay as they are.")},
 		Columns: importColumns()}
 	if plan != nil {
 		for _, p := range plan.Problems {
 			out.Problems = append(out.Problems, p.String())
 		}
 		if plan.More > 0 {
-			out.More = fmt.Sprintf("And %d more.", plan.More)
+			out.More = v.tr("And %d more.", plan.More)
 		}
 	}
 	return render(v.c, status, views.ImportRules(out))
@@ -374,21 +374,21 @@ func importColumns() []views.ImportColumn {
 
 // preview shows what a sheet would change, with the form that carries it out.
 func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, retire bool, errors []ui.FieldError) error {
-	page, err := v.page("What the sheet would change", v.link("/settings/rules/import"), "")
+	page, err := v.page(v.tr("What the sheet would change"), v.link("/settings/rules/import"), "")
 	if err != nil {
 		return err
 	}
 	out := views.ImportPreview{Page: page, Back: v.link("/settings/rules"), Again: v.link("/settings/rules/import"),
-		Counts: []ui.Entry{ui.Pair("Added", plural(len(plan.Added), "rule", "rules")), ui.Pair("Changed", plural(len(plan.Changed), "rule", "rules")),
-			ui.Pair("Retired", plural(len(plan.Retired), "rule", "rules")), ui.Pair("Unchanged", plural(plan.Unchanged, "rule", "rules"))}}
+		Counts: []ui.Entry{ui.Pair(v.tr("Added"), plural(len(plan.Added), "rule", "rules")), ui.Pair(v.tr("Changed"), plural(len(plan.Changed), "rule", "rules")),
+			ui.Pair(v.tr("Retired"), plural(len(plan.Retired), "rule", "rules")), ui.Pair(v.tr("Unchanged"), plural(plan.Unchanged, "rule", "rules"))}}
 	if plan.Missing > 0 {
-		out.Counts = append(out.Counts, ui.Pair("Not in the sheet", plural(plan.Missing, "rule, which stays", "rules, which stay")))
+		out.Counts = append(out.Counts, ui.Pair(v.tr("Not in the sheet"), plural(plan.Missing, "rule, which stays", "rules, which stay")))
 	}
 	for _, c := range plan.Added {
-		out.Added = append(out.Added, views.ImportChange{Line: fmt.Sprintf("line %d", c.Line), Text: ui.Foreign(ruleSentence(*c.After))})
+		out.Added = append(out.Added, views.ImportChange{Line: v.tr("line %d", c.Line), Text: ui.Foreign(ruleSentence(*c.After))})
 	}
 	for _, c := range plan.Changed {
-		out.Changed = append(out.Changed, views.ImportChange{Line: fmt.Sprintf("line %d", c.Line), Name: approvals.RuleName(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: changedFields(c.Fields)})
+		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: approvals.RuleName(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: changedFields(c.Fields)})
 	}
 	for _, c := range plan.Retired {
 		out.Retired = append(out.Retired, views.ImportChange{Name: approvals.RuleName(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Text: ui.Foreign(c.Before.Text)})
@@ -397,7 +397,7 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		form := v.form(v.link("/settings/rules/import/apply"))
 		form.Version = strconv.FormatInt(plan.Version, 10)
 		if form.Errors = errors; len(errors) > 0 {
-			form.Heading = "Nothing was imported"
+			form.Heading = v.tr("Nothing was imported")
 		}
 		out.Form, out.Button = &form, "Apply: "+plural(plan.Changes(), "change", "changes")
 		out.Hidden = []ui.Hidden{{Name: "sheet", Value: base64.StdEncoding.EncodeToString(sheet)}}

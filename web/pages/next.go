@@ -359,17 +359,17 @@ func (v *visit) nothingLeft(o origin) error {
 	if err != nil {
 		return err
 	}
-	out := views.NothingLeftPage{Page: page, Heading: "Nothing left in " + o.name(), Text: "What is still in this list is with somebody else, or the list is empty.", ListURL: templ.SafeURL(o.address)}
+	out := views.NothingLeftPage{Page: page, Heading: "Nothing left in " + o.name(), Text: v.tr("What is still in this list is with somebody else, or the list is empty."), ListURL: templ.SafeURL(o.address)}
 	for _, c := range beside.queues {
 		if c.Mine && c.Open > 0 && c.Queue != o.queue() {
 			out.Others = append(out.Others, views.Waiting{Text: c.Queue.Title(), Count: strconv.FormatInt(c.Open, 10), URL: v.link(queueURL(c.Queue))})
 		}
 	}
 	if text := beside.waiting.text(); text != "" && o.path != "/approvals" {
-		out.Others = append(out.Others, views.Waiting{Text: "Approvals", Count: text, URL: v.link("/approvals")})
+		out.Others = append(out.Others, views.Waiting{Text: v.tr("Approvals"), Count: text, URL: v.link("/approvals")})
 	}
 	if n := len(beside.answers); n > 0 && o.path != "/confirmations" {
-		out.Others = append(out.Others, views.Waiting{Text: "Confirmations", Count: count(n), URL: v.link("/confirmations")})
+		out.Others = append(out.Others, views.Waiting{Text: v.tr("Confirmations"), Count: count(n), URL: v.link("/confirmations")})
 	}
 	return render(v.c, http.StatusOK, views.NothingLeft(out))
 }

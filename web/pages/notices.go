@@ -25,7 +25,7 @@ const mostUnread = 100
 
 // bell is the way to the person's notices.
 func (v *visit) bell(unread int) *views.Bell {
-	b := &views.Bell{URL: v.link("/notices"), Words: "Notices, all read"}
+	b := &views.Bell{URL: v.link("/notices"), Words: v.tr("Notices, all read")}
 	switch {
 	case unread >= mostUnread:
 		b.Unread = strconv.Itoa(mostUnread-1) + "+"
@@ -48,21 +48,21 @@ func (v *visit) listNotices() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page(counted("Notices", beside.unread), v.link("/notices", "cursor", cursor), "notices")
+	page, err := v.page(counted(v.tr("Notices"), beside.unread), v.link("/notices", "cursor", cursor), "notices")
 	if err != nil {
 		return err
 	}
-	out := views.NoticesPage{Page: page, Lead: "What the desk told you in this workspace. Opening a notice marks it as read.", Empty: ui.Empty{Heading: "You were told nothing yet", TestID: "empty",
-		Text: "When something waits for you, is about to lapse or went wrong, it appears here by itself."}}
+	out := views.NoticesPage{Page: page, Lead: v.tr("What the desk told you in this workspace. Opening a notice marks it as read."), Empty: ui.Empty{Heading: v.tr("You were told nothing yet"), TestID: "empty",
+		Text: v.tr("When something waits for you, is about to lapse or went wrong, it appears here by itself.")}}
 	if cursor != "" {
-		out.Empty = ui.Empty{Heading: "Nothing older", TestID: "empty"}
+		out.Empty = ui.Empty{Heading: v.tr("Nothing older"), TestID: "empty"}
 	}
 	for _, n := range list {
 		out.Rows = append(out.Rows, v.noticeRow(n))
 	}
 	if beside.unread > 0 && len(list) > 0 {
 		out.ReadAll = &ui.PostForm{URL: "/notices/read", CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "newest", Value: list[0].ID}, {Name: "workspace", Value: v.by.WorkspaceID}},
-			Button: ui.Button{Label: "Mark all as read", Variant: ui.ButtonPlain, TestID: "read-all"}}
+			Button: ui.Button{Label: v.tr("Mark all as read"), Variant: ui.ButtonPlain, TestID: "read-all"}}
 	}
 	next := ""
 	if more {
@@ -80,10 +80,10 @@ func (v *visit) noticeRow(n models.Notice) views.NoticeRow {
 	case row.Unread:
 		label := text
 		if target == "" {
-			label = "Mark as read"
+			label = v.tr("Mark as read")
 		}
 		row.Open = &ui.PostForm{URL: templ.SafeURL("/notices/" + url.PathEscape(n.ID) + "/read"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "workspace", Value: v.by.WorkspaceID}},
-			Button: ui.Button{Label: label, About: "and mark this notice as read", Variant: ui.ButtonPlain, TestID: "open-notice"}}
+			Button: ui.Button{Label: label, About: v.tr("and mark this notice as read"), Variant: ui.ButtonPlain, TestID: "open-notice"}}
 		if target == "" {
 			row.Open.Button.About = ": " + ui.Foreign(t.text).Plain()
 		}
@@ -105,19 +105,19 @@ func (v *visit) noticeTarget(n models.Notice) (text string, target templ.SafeURL
 	prefix, _, _ := strings.Cut(n.Subject, "_")
 	switch prefix {
 	case models.PrefixCase:
-		return "Open the case", caseURL(n.Subject)
+		return v.tr("Open the case"), caseURL(n.Subject)
 	case models.PrefixApprovalRequest:
-		return "Open the request", requestURL(n.Subject)
+		return v.tr("Open the request"), requestURL(n.Subject)
 	case models.PrefixConfirmation:
-		return "Open the confirmation", confirmationURL(n.Subject)
+		return v.tr("Open the confirmation"), confirmationURL(n.Subject)
 	case models.PrefixHold:
-		return "Open the hold", holdURL(n.Subject)
+		return v.tr("Open the hold"), holdURL(n.Subject)
 	case models.PrefixDelegation:
-		return "See the delegations", v.link("/settings/delegations")
+		return v.tr("See the delegations"), v.link("/settings/delegations")
 	case models.PrefixUser:
 		return "", ""
 	}
-	return "Open the invoice", v.invoiceURL(n.Subject)
+	return v.tr("Open the invoice"), v.invoiceURL(n.Subject)
 }
 
 // goToNotices enters the workspace a form was made in, since a person has notices in each.

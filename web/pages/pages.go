@@ -151,6 +151,7 @@ func (p *Pages) signedIn(h func(*visit) error) fiber.Handler {
 		if err := v.chooseWorkspace(); err != nil {
 			return err
 		}
+		v.speak()
 		return h(v)
 	}
 }

@@ -59,7 +59,7 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 			active++
 		}
 	}
-	page, err := v.page(counted("People", active), v.link("/settings/people"), "people")
+	page, err := v.page(counted(v.tr("People"), active), v.link("/settings/people"), "people")
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,13 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 		if row.NoOwner != "" {
 			out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: "Nobody answers for " + p.User.Name,
 				Text: ui.Foreign("Its responsible person, " + orSome(p.OwnerName, "unnamed") + ", is not an active member of this workspace. Questions only that person may answer are cancelled at once."),
-				URL:  v.link(personPath(p.User.ID)), LinkText: "See the account", TestID: "no-responsible"})
+				URL:  v.link(personPath(p.User.ID)), LinkText: v.tr("See the account"), TestID: "no-responsible"})
 		}
 	}
 	if v.by.Has(models.RoleAdmin) {
 		out.Add = v.personForm(refused.of(formPerson), roles)
 	} else {
-		out.WhyNot = "You can see who works here, not change it: that is for admins of this workspace."
+		out.WhyNot = v.tr("You can see who works here, not change it: that is for admins of this workspace.")
 	}
 	return render(v.c, status, views.People(out))
 }
@@ -104,7 +104,7 @@ func (v *visit) personRow(p models.PersonView, absent []models.Delegation) views
 			row.LastWhat = "used"
 		}
 	case !p.LastSignIn.IsZero():
-		row.Last, row.LastWhat = v.at(p.LastSignIn), "signed in"
+		row.Last, row.LastWhat = v.at(p.LastSignIn), v.tr("signed in")
 	}
 	return row
 }
@@ -151,8 +151,8 @@ func (v *visit) personForm(refused refusal, roles []models.Role) *views.PersonFo
 			"with apdesk user password. Service accounts are made at the command line."}
 	for _, field := range []ui.Field{
 		{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "off"},
-		{Name: "name", Label: "Full name", Hint: "Needed for somebody new to the desk", Autocomplete: "off"},
-		{Name: "time_zone", Label: "Time zone", Hint: "Such as Europe/Berlin; empty: the workspace’s"},
+		{Name: "name", Label: v.tr("Full name"), Hint: v.tr("Needed for somebody new to the desk"), Autocomplete: "off"},
+		{Name: "time_zone", Label: v.tr("Time zone"), Hint: v.tr("Such as Europe/Berlin; empty: the workspace’s")},
 	} {
 		f.Fields = append(f.Fields, refused.field(field))
 	}
@@ -210,7 +210,7 @@ func (v *visit) addPerson() error {
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link("/settings/people")))
 	}
-	r, ok := refuse(err, formPerson, "Nobody was added", typed, nil)
+	r, ok := refuse(err, formPerson, v.tr("Nobody was added"), typed, nil)
 	if !ok {
 		return v.refusedOnPeople(err, "")
 	}
@@ -247,10 +247,10 @@ func (v *visit) person(id string, status int, refused refusal, ticked []models.R
 		return err
 	}
 	out := views.PersonPage{Page: page, BackURL: v.link("/settings/people"), Name: p.User.Name, State: personBadge(p), Facts: v.personFacts(p), Acts: v.timeline(acts, nil),
-		ActsFrom: fmt.Sprintf("At most %d, of the workspace’s last 5,000 events.", actsShown)}
+		ActsFrom: v.tr("At most %d, of the workspace’s last 5,000 events.", actsShown)}
 	if ownerProblem(p) != "" {
-		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: "Nobody answers for this account", TestID: "no-responsible",
-			Text: ui.Foreign(orSome(p.OwnerName, "Its responsible person") + " is not an active member of this workspace. Questions only that person may answer are cancelled at once.")})
+		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("Nobody answers for this account"), TestID: "no-responsible",
+			Text: ui.Foreign(orSome(p.OwnerName, v.tr("Its responsible person")) + " is not an active member of this workspace. Questions only that person may answer are cancelled at once.")})
 	}
 	if p.User.Kind == models.KindPerson {
 		out.ShowLimits = true
@@ -263,9 +263,9 @@ func (v *visit) person(id string, status int, refused refusal, ticked []models.R
 	}
 	switch {
 	case !v.by.Has(models.RoleAdmin):
-		out.WhyNot = "You can read this page, not change it: people are changed by admins of this workspace."
+		out.WhyNot = v.tr("You can read this page, not change it: people are changed by admins of this workspace.")
 	case id == v.by.UserID:
-		out.WhyNot = "This is you. Nobody changes their own membership or roles; another admin or the operator can."
+		out.WhyNot = v.tr("This is you. Nobody changes their own membership or roles; another admin or the operator can.")
 	default:
 		v.personForms(&out, p, refused, ticked)
 	}
@@ -279,7 +279,7 @@ func (v *visit) personForms(out *views.PersonPage, p models.PersonView, refused 
 		held = ticked
 	}
 	roles := &views.RolesForm{Form: v.form(v.link(path + "/roles")), Was: joinedRoles(p.Roles), Roles: roleChecks(p.User.Kind, held, own.problems["role"]),
-		After: "A role that is taken away takes effect at once, and the next page says what goes back before it does."}
+		After: v.tr("A role that is taken away takes effect at once, and the next page says what goes back before it does.")}
 	roles.Heading, roles.Errors = own.heading, own.summary(roles.Roles)
 	out.Roles = roles
 	if other := refused.of(formReactivate); other.heading != "" {
@@ -287,7 +287,7 @@ func (v *visit) personForms(out *views.PersonPage, p models.PersonView, refused 
 	}
 	switch {
 	case !p.User.Active:
-		out.WhyNot = "The operator of the desk deactivated this user everywhere, and alone can take that back."
+		out.WhyNot = v.tr("The operator of the desk deactivated this user everywhere, and alone can take that back.")
 	case p.Joined:
 		out.Deactivate = &ui.Link{Title: ui.Foreign("Deactivate " + p.User.Name + "…"), URL: string(v.link(path + "/deactivate"))}
 	default:
@@ -297,17 +297,17 @@ func (v *visit) personForms(out *views.PersonPage, p models.PersonView, refused 
 }
 
 func (v *visit) personFacts(p models.PersonView) []ui.Entry {
-	facts := []ui.Entry{{Key: "email", Label: "E-mail", Value: ui.TextValue(p.User.Email)}, ui.Pair("Roles", orSome(roleTitles(p.Roles), "none")), ui.Pair("Member since", v.day(p.Since))}
+	facts := []ui.Entry{{Key: "email", Label: "E-mail", Value: ui.TextValue(p.User.Email)}, ui.Pair(v.tr("Roles"), orSome(roleTitles(p.Roles), "none")), ui.Pair(v.tr("Member since"), v.day(p.Since))}
 	if p.User.Kind == models.KindService {
-		facts = append(facts, ui.Pair("Responsible person", orSome(p.OwnerName, "none")))
+		facts = append(facts, ui.Pair(v.tr("Responsible person"), orSome(p.OwnerName, "none")))
 	} else {
-		facts = append(facts, ui.Pair("Time zone", orSome(p.User.TimeZone, v.ws.TimeZone+" (the workspace’s)")))
+		facts = append(facts, ui.Pair(v.tr("Time zone"), orSome(p.User.TimeZone, v.ws.TimeZone+" (the workspace’s)")))
 	}
 	if !p.LastSignIn.IsZero() {
-		facts = append(facts, ui.Pair("Last sign-in", v.exactly(p.LastSignIn).Text))
+		facts = append(facts, ui.Pair(v.tr("Last sign-in"), v.exactly(p.LastSignIn).Text))
 	}
 	if !p.LastSeen.IsZero() {
-		facts = append(facts, ui.Pair("Last seen", v.exactly(p.LastSeen).Text))
+		facts = append(facts, ui.Pair(v.tr("Last seen"), v.exactly(p.LastSeen).Text))
 	}
 	return facts
 }
@@ -341,13 +341,13 @@ func (v *visit) limitRows(p models.PersonView) ([]views.LimitRow, error) {
 		}
 		how := "by the rule for " + lower(by.Role.Title())
 		if by.Role == "" {
-			how = "by a rule that names people"
+			how = v.tr("by a rule that names people")
 		}
 		switch {
 		case by.ThenRole != "":
 			how += ", then " + lower(by.ThenRole.Title())
 		case by.Required > 1:
-			how += ", together with somebody else"
+			how += v.tr(", together with somebody else")
 		}
 		rows = append(rows, views.LimitRow{What: writesOf(k.tool, k.documentType), Amount: figures(limit, k.currency), Currency: k.currency, By: how, URL: v.link("/settings/rules")})
 	}
@@ -396,7 +396,7 @@ func (v *visit) setRoles() error {
 	if err == nil {
 		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetRoles(id, roles) })
 	}
-	return v.personChanged(id, err, formRoles, "The roles were not changed", "roles_set", roles)
+	return v.personChanged(id, err, formRoles, v.tr("The roles were not changed"), "roles_set", roles)
 }
 
 func (v *visit) personChanged(id string, err error, form, heading, message string, ticked []models.Role) error {
@@ -422,7 +422,7 @@ func (v *visit) askRoles(p models.PersonView, roles, loses []models.Role) error 
 		return err
 	}
 	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: "Taken away: " + roleTitles(loses) + ". Left: " + roleTitles(roles) + ".", Will: will,
-		Form: v.form(v.link(path + "/roles")), CancelURL: v.link(path), Button: ui.Button{Label: "Set the roles", Variant: ui.ButtonDanger},
+		Form: v.form(v.link(path + "/roles")), CancelURL: v.link(path), Button: ui.Button{Label: v.tr("Set the roles"), Variant: ui.ButtonDanger},
 		Hidden: []ui.Hidden{{Name: "was", Value: joinedRoles(p.Roles)}, {Name: "confirmed", Value: "yes"}}}
 	for _, r := range roles {
 		out.Hidden = append(out.Hidden, ui.Hidden{Name: "role", Value: string(r)})
@@ -441,7 +441,7 @@ func (v *visit) deactivatePerson() error {
 		v.p.say(v.c, "deactivated")
 		return seeOther(v.c, string(v.link("/settings/people")))
 	}
-	r, ok := refuse(err, formDeactivate, "Nothing was changed", typed, nil)
+	r, ok := refuse(err, formDeactivate, v.tr("Nothing was changed"), typed, nil)
 	if !ok {
 		return v.refusedOnPeople(err, id)
 	}
@@ -452,7 +452,7 @@ func (v *visit) deactivatePerson() error {
 func (v *visit) reactivatePerson() error {
 	id := v.param("id")
 	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.ReactivateMember(id) })
-	return v.personChanged(id, err, formReactivate, "Nothing was changed", "reactivated", nil)
+	return v.personChanged(id, err, formReactivate, v.tr("Nothing was changed"), "reactivated", nil)
 }
 
 func (v *visit) leaving(id string, status int, refused refusal) error {
@@ -469,8 +469,8 @@ func (v *visit) leaving(id string, status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	reason := refused.field(ui.Field{Name: "reason", Label: "Reason", Kind: ui.FieldArea, Hint: "Kept on the trail. People of this workspace can read it."})
-	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: p.User.Email + ", " + lower(orSome(roleTitles(p.Roles), "no role")) + " in " + v.ws.Name + ".", Will: will,
+	reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Kept on the trail. People of this workspace can read it.")})
+	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: p.User.Email + ", " + lower(orSome(roleTitles(p.Roles), v.tr("no role"))) + " in " + v.ws.Name + ".", Will: will,
 		Form: v.form(v.link(path + "/deactivate")), Fields: []ui.Field{reason}, CancelURL: v.link(path), Button: ui.Button{Label: "Deactivate " + p.User.Name, Variant: ui.ButtonDanger}}
 	out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(reason)
 	return render(v.c, status, views.Leaving(out))
@@ -484,7 +484,7 @@ func (v *visit) willLose(p models.PersonView, keeps ...models.Role) ([]string, e
 	}
 	name := p.User.Name
 	will := []string{counts(would.Claims, "No case goes back: "+name+" holds none that would.",
-		"1 claimed case goes back to its queue.", "%d claimed cases go back to their queues.")}
+		v.tr("1 claimed case goes back to its queue."), v.tr("%d claimed cases go back to their queues."))}
 	if p.User.Kind == models.KindPerson {
 		will = append(will, counts(would.Approvals, "No approval is revoked: "+name+" gave none that is still unused.",
 			"1 approval that "+name+" gave and nobody used is revoked, and a case opens for the AP lead to look into it.",
@@ -502,12 +502,12 @@ func (v *visit) willLose(p models.PersonView, keeps ...models.Role) ([]string, e
 			text = "More than " + text
 		}
 		if waiting > 0 {
-			text += " One that too few people are left to decide becomes unrouted, and a case opens for the AP lead."
+			text += v.tr(" One that too few people are left to decide becomes unrouted, and a case opens for the AP lead.")
 		}
 		will = append(will, text)
 	}
 	if len(keeps) > 0 {
-		return append(will, "Sessions and tokens stay; from the next page or call on they have only the roles that are left."), nil
+		return append(will, v.tr("Sessions and tokens stay; from the next page or call on they have only the roles that are left.")), nil
 	}
 	if would.Delegations > 0 {
 		will = append(will, counts(would.Delegations, "", "1 delegation from or to "+name+" ends.", "%d delegations from or to "+name+" end."))
@@ -516,10 +516,10 @@ func (v *visit) willLose(p models.PersonView, keeps ...models.Role) ([]string, e
 	case would.Elsewhere:
 		will = append(will, "Sessions and tokens stay, since "+name+" is active in another workspace too; none of them reaches this workspace any more.")
 	case would.Ends == models.Credentials{}:
-		will = append(will, "No session and no token is there to end. Signing in is refused from now on.")
+		will = append(will, v.tr("No session and no token is there to end. Signing in is refused from now on."))
 	default:
-		will = append(will, counts(would.Ends.Sessions, "No session is open", "1 session ends", "%d sessions end")+", and "+
-			counts(would.Ends.Tokens, "no token is in use", "1 token is revoked", "%d tokens are revoked")+" for good. Signing in is refused from now on.")
+		will = append(will, counts(would.Ends.Sessions, v.tr("No session is open"), v.tr("1 session ends"), v.tr("%d sessions end"))+", and "+
+			counts(would.Ends.Tokens, v.tr("no token is in use"), v.tr("1 token is revoked"), v.tr("%d tokens are revoked"))+" for good. Signing in is refused from now on.")
 	}
 	return append(will, "What "+name+" did stays on the trail. You can reactivate the membership; what went back or ended does not return."), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -16,19 +17,24 @@ func (v *visit) showPreferences() error { return v.preferences(http.StatusOK, re
 
 // setPreferences is POST /settings/me with after_decision, shortcuts (yes, or not there) and theme.
 func (v *visit) setPreferences() error {
-	typed := v.typed("after_decision", "shortcuts", "theme")
+	typed := v.typed("after_decision", "shortcuts", "theme", "language")
 	theme := typed["theme"]
 	if theme == "system" {
 		theme = models.ThemeSystem
 	}
+	language := typed["language"]
+	if language == "browser" {
+		language = ""
+	}
 	err := v.p.store.SetPreferences(v.ctx, v.by, func(p *models.Preference) {
 		p.AfterDecision, p.Shortcuts, p.Theme = models.AfterDecision(typed["after_decision"]), typed["shortcuts"] != "", theme
+		p.Language = language
 	})
 	if err == nil {
 		v.p.say(v.c, "preferences_set")
 		return seeOther(v.c, string(v.link(mePath)))
 	}
-	r, ok := refuse(err, formPreferences, "Nothing was changed", typed, nil)
+	r, ok := refuse(err, formPreferences, v.tr("Nothing was changed"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -49,27 +55,33 @@ func (v *visit) preferences(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("How you work", v.link(mePath), "")
+	page, err := v.page(v.tr("How you work"), v.link(mePath), "")
 	if err != nil {
 		return err
 	}
 	zone := v.meantZone()
 	theme := orSome(likes.Theme, "system")
-	out := views.PreferencesPage{Page: page, Tabs: v.settingsTabs(mePath), Lead: "This is about you alone, in every workspace.", Form: v.form(v.link(mePath)),
-		Facts: []ui.Entry{ui.Pair("Name", v.id.User.Name), ui.Pair("E-mail", v.id.User.Email), ui.Pair("Your time zone", zone.String()+", where it is "+v.now.In(zone).Format("15:04")+" now"),
-			ui.Pair("Times on pages", "in the time zone of the workspace, "+v.zone.String())},
+	languages := []ui.Option{{Value: "browser", Label: v.tr("as your browser asks"), Selected: likes.Language == ""}}
+	for _, l := range lang.All() {
+		languages = append(languages, ui.Option{Value: l.Tag(), Label: l.Name(), Selected: likes.Language == l.Tag()})
+	}
+	out := views.PreferencesPage{Page: page, Tabs: v.settingsTabs(mePath), Lead: v.tr("This is about you alone, in every workspace."), Form: v.form(v.link(mePath)),
+		Facts: []ui.Entry{ui.Pair(v.tr("Name"), v.id.User.Name), ui.Pair("E-mail", v.id.User.Email), ui.Pair(v.tr("Your time zone"), zone.String()+", where it is "+v.now.In(zone).Format("15:04")+" now"),
+			ui.Pair(v.tr("Times on pages"), "in the time zone of the workspace, "+v.zone.String())},
 		Fields: []ui.Field{
-			refused.field(ui.Field{Name: "after_decision", Label: "After a decision", Kind: ui.FieldRadios, Required: true, Options: afterWords(likes.AfterDecision),
-				Hint: "Beside every button that decides you can choose otherwise, and that is remembered too."}),
-			refused.field(ui.Field{Name: "theme", Label: "Colours", Kind: ui.FieldRadios, Required: true, Options: []ui.Option{
-				{Value: "system", Label: "as your system has them", Selected: theme == "system"},
+			refused.field(ui.Field{Name: "after_decision", Label: v.tr("After a decision"), Kind: ui.FieldRadios, Required: true, Options: afterWords(likes.AfterDecision),
+				Hint: v.tr("Beside every button that decides you can choose otherwise, and that is remembered too.")}),
+			refused.field(ui.Field{Name: "theme", Label: v.tr("Colours"), Kind: ui.FieldRadios, Required: true, Options: []ui.Option{
+				{Value: "system", Label: v.tr("as your system has them"), Selected: theme == "system"},
 				{Value: models.ThemeLight, Label: "light", Selected: theme == models.ThemeLight},
 				{Value: models.ThemeDark, Label: "dark", Selected: theme == models.ThemeDark}}}),
-			{Name: "shortcuts", Label: "Single keys do something", Kind: ui.FieldCheckbox, Value: "yes", Checked: likes.Shortcuts, TestID: "shortcuts-on",
-				Hint: "Switch them off when you speak to your computer or a key is pressed by accident."},
+			refused.field(ui.Field{Name: "language", Label: v.tr("Language"), Kind: ui.FieldRadios, Required: true, Options: languages,
+				Hint: v.tr("What people and agents wrote stays as they wrote it.")}),
+			{Name: "shortcuts", Label: v.tr("Single keys do something"), Kind: ui.FieldCheckbox, Value: "yes", Checked: likes.Shortcuts, TestID: "shortcuts-on",
+				Hint: v.tr("Switch them off when you speak to your computer or a key is pressed by accident.")},
 		}, KeysURL: v.link(shortcutsPath)}
 	if refused.typed != nil {
-		out.Fields[2].Checked = refused.typed["shortcuts"] != ""
+		out.Fields[3].Checked = refused.typed["shortcuts"] != ""
 	}
 	out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(out.Fields...)
 	return render(v.c, status, views.Preferences(out))

@@ -73,9 +73,9 @@ func (v *visit) presences(subjects ...string) (map[string][]views.Presence, erro
 	out := make(map[string][]views.Presence, len(found))
 	for subject, all := range found {
 		for _, p := range all {
-			here := views.Presence{Name: p.UserName, Words: "is looking at this"}
+			here := views.Presence{Name: p.UserName, Words: v.tr("is looking at this")}
 			if p.Doing == models.Editing {
-				here.Words, here.Editing = "is writing", true
+				here.Words, here.Editing = v.tr("is writing"), true
 			}
 			out[subject] = append(out[subject], here)
 		}

@@ -44,6 +44,7 @@ func (p *Pages) around(c *fiber.Ctx, title string) views.Page {
 	if err != nil {
 		return views.Page{Title: title, Assets: assets(), SelfURL: "/"}
 	}
+	v.speak()
 	page, err := v.page(title, "", "")
 	if err != nil {
 		return v.plainPage(title)

@@ -83,9 +83,9 @@ func (v *visit) showProof() error {
 		Issuer: p.Workspace.ID + " · " + p.Workspace.Name, MadeAt: v.both(p.MadeAt), Amount: figures(p.Amount, p.Currency), Currency: p.Currency,
 		Sentence: writeInWords(p.Call.Tool, p.Invoice.ID, p.Invoice.SupplierID, p.Amount, p.Currency, p.Request.PostingDate.String()),
 		Tool:     ui.Foreign(p.Call.Tool), Arguments: arguments, Withheld: p.Call.Hidden, Digest: p.Digest.Value,
-		HowDigest: "It is the SHA-256 of the RFC 8785 form of {workspace, tool, arguments}, arguments without top-level approval_id and idempotency_key.",
-		Asked:     v.proofAsked(p), NoVotes: "Nobody voted.", Approval: v.proofApproval(p.Approval)}
-	out.AuthorityHeading = "The rule, as it was"
+		HowDigest: v.tr("It is the SHA-256 of the RFC 8785 form of {workspace, tool, arguments}, arguments without top-level approval_id and idempotency_key."),
+		Asked:     v.proofAsked(p), NoVotes: v.tr("Nobody voted."), Approval: v.proofApproval(p.Approval)}
+	out.AuthorityHeading = v.tr("The rule, as it was")
 	v.proofAuthority(p, &out)
 	for _, vote := range p.Votes {
 		out.Votes = append(out.Votes, v.proofVote(vote))
@@ -93,22 +93,22 @@ func (v *visit) showProof() error {
 	for _, e := range p.Refused {
 		what := "tried to " + strings.TrimSuffix(e.Action, ".refused")
 		if e.Action == "redeem.refused" {
-			what = "tried to use the approval"
+			what = v.tr("tried to use the approval")
 		}
 		out.Refused = append(out.Refused, views.ProofLine{At: v.both(e.At), Channel: channelWords(e.Channel), Who: ui.Foreign(e.Actor.Name), What: ui.Foreign(what + ", refused: " + sentence(orSome(e.Why, e.Code)))})
 	}
 	shown := p.Events[:min(len(p.Events), trailShown)]
 	for _, e := range shown {
-		line := views.ProofEvent{Seq: "not sealed yet", ID: e.ID, Action: e.Action, At: e.At.UTC.UTC().Format(time.DateTime), Who: ui.Foreign(e.Actor.Name)}
+		line := views.ProofEvent{Seq: v.tr("not sealed yet"), ID: e.ID, Action: e.Action, At: e.At.UTC.UTC().Format(time.DateTime), Who: ui.Foreign(e.Actor.Name)}
 		if e.Seq != nil && e.Hash != nil {
 			line.Seq, line.Hash = fmt.Sprint(*e.Seq), *e.Hash
 		}
 		out.Trail = append(out.Trail, line)
 	}
 	if left := len(p.Events) - len(shown); left > 0 || p.MoreEvents {
-		out.MoreTrail = fmt.Sprintf("%d more in the JSON record.", left)
+		out.MoreTrail = v.tr("%d more in the JSON record.", left)
 		if p.MoreEvents {
-			out.MoreTrail = fmt.Sprintf("%d more in the JSON record, and others in the trail.", left)
+			out.MoreTrail = v.tr("%d more in the JSON record, and others in the trail.", left)
 		}
 	}
 	return render(v.c, http.StatusOK, views.ProofRecord(out))
@@ -195,7 +195,7 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 		case "asked":
 			who := a.Name
 			if a.Kind == models.KindService {
-				who += " (service account)"
+				who += v.tr(" (service account)")
 			}
 			asked = append(asked, who)
 		case "responsible":
@@ -210,10 +210,10 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 		number += " (compared as " + inv.NumberNormalised + ")"
 	}
 	supplier := strings.TrimSpace(inv.SupplierName + " " + inv.SupplierID)
-	return proofFacts("Asked by", list(asked), "Stands behind", list(behind), "Asked", v.both(q.AskedAt)+", "+channelWords(q.Channel), "For", q.Summary,
-		"Invoice", inv.ID, "Invoice number", number, "Supplier", supplier, "Invoice total", money(inv.Amount, inv.Currency), "PO", inv.PoID,
-		"Document type", q.DocumentType, "Posting date", date(q.PostingDate), "Cost centre", q.CostCentre, "Case", q.CaseID, "Run", q.RunID,
-		"Decided", v.bothOr(q.DecidedAt), "Expiry", v.expiryOf(q), "Reason", keptReason(q.Reason), "Sent back with", corrected(q.Instruction))
+	return proofFacts(v.tr("Asked by"), list(asked), v.tr("Stands behind"), list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+channelWords(q.Channel), v.tr("For"), q.Summary,
+		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), money(inv.Amount, inv.Currency), "PO", inv.PoID,
+		v.tr("Document type"), q.DocumentType, v.tr("Posting date"), date(q.PostingDate), v.tr("Cost centre"), q.CostCentre, v.tr("Case"), q.CaseID, v.tr("Run"), q.RunID,
+		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), keptReason(q.Reason), v.tr("Sent back with"), corrected(q.Instruction))
 }
 
 // expiryOf says when a request that nobody decided lapsed or lapses.
@@ -242,20 +242,20 @@ func corrected(in *models.Instruction) string {
 func (v *visit) proofAuthority(p approvals.Proof, out *views.ProofPage) {
 	a := p.Authority
 	if a == nil {
-		out.NoRule = "No rule of the matrix covered the request."
+		out.NoRule = v.tr("No rule of the matrix covered the request.")
 		return
 	}
-	need := "one yes"
+	need := v.tr("one yes")
 	if a.Required > 1 {
-		need = fmt.Sprintf("%d different people", a.Required)
+		need = v.tr("%d different people", a.Required)
 	}
-	out.Authority = proofFacts("In words", a.Text, "Needed", need)
+	out.Authority = proofFacts(v.tr("In words"), a.Text, v.tr("Needed"), need)
 	if a.Person != nil {
 		by := ""
 		if a.NamedBy != nil {
 			by = ", named by " + a.NamedBy.Name
 		}
-		out.Authority = append(out.Authority, proofFacts("Named for this request only", a.Person.Name+by)...)
+		out.Authority = append(out.Authority, proofFacts(v.tr("Named for this request only"), a.Person.Name+by)...)
 	}
 	names := map[string]string{}
 	for _, person := range a.People {
@@ -265,8 +265,8 @@ func (v *visit) proofAuthority(p approvals.Proof, out *views.ProofPage) {
 		out.RuleFacts = v.ruleFacts(*a.Rule, names)
 	} else if a.Named != nil {
 		out.RuleFacts = v.ruleFacts(*a.Named, names)
-		out.RuleFacts[0].Name = "Limit from rule"
-		out.AuthorityHeading = "The person named, and the rule their limit is from"
+		out.RuleFacts[0].Name = v.tr("Limit from rule")
+		out.AuthorityHeading = v.tr("The person named, and the rule their limit is from")
 	}
 }
 
@@ -279,27 +279,27 @@ func (v *visit) ruleFacts(c approvals.RuleCopy, names map[string]string) []views
 		}
 		return list(people)
 	}
-	facts := []views.ProofFact{{Name: "Rule", Value: ui.Foreign(c.ID), Code: true}}
-	return append(facts, proofFacts("Version", fmt.Sprint(c.Version), "Amounts", money(c.From, c.Currency)+" to "+money(c.To, c.Currency),
-		"Role", roleWords(string(c.Role)), "People", named(c.People), "Then role", roleWords(string(c.ThenRole)), "Then people", named(c.ThenPeople), "Tool", orSome(c.Tool, "any"), "Document type", orSome(c.DocumentType, "any"), "Supplier", orSome(c.Supplier, "any"),
-		"Cost centre", orSome(c.CostCentre, "any"), "An approval is good for", span(c.Valid()), "Written by", c.AuthorName,
-		"Written", v.both(approvals.ProofTime{UTC: c.CreatedAt}))...)
+	facts := []views.ProofFact{{Name: v.tr("Rule"), Value: ui.Foreign(c.ID), Code: true}}
+	return append(facts, proofFacts(v.tr("Version"), fmt.Sprint(c.Version), v.tr("Amounts"), money(c.From, c.Currency)+" to "+money(c.To, c.Currency),
+		v.tr("Role"), roleWords(string(c.Role)), v.tr("People"), named(c.People), v.tr("Then role"), roleWords(string(c.ThenRole)), v.tr("Then people"), named(c.ThenPeople), v.tr("Tool"), orSome(c.Tool, "any"), v.tr("Document type"), orSome(c.DocumentType, "any"), v.tr("Supplier"), orSome(c.Supplier, "any"),
+		v.tr("Cost centre"), orSome(c.CostCentre, "any"), v.tr("An approval is good for"), span(c.Valid()), v.tr("Written by"), c.AuthorName,
+		v.tr("Written"), v.both(approvals.ProofTime{UTC: c.CreatedAt}))...)
 }
 
 func (v *visit) proofVote(vote approvals.ProofVote) views.ProofVote {
-	out := views.ProofVote{Answer: "Yes", Who: ui.Foreign(vote.Name), Role: lower(models.Role(vote.Role).Title()), Step: fmt.Sprintf("Step %d", vote.Step),
-		Limit: orSome(limitText(vote.LimitAmount, vote.Currency), "not recorded"), Rule: fmt.Sprintf("Rule %s, version %d", vote.RuleID, vote.RuleVersion),
+	out := views.ProofVote{Answer: v.tr("Yes"), Who: ui.Foreign(vote.Name), Role: lower(models.Role(vote.Role).Title()), Step: v.tr("Step %d", vote.Step),
+		Limit: orSome(limitText(vote.LimitAmount, vote.Currency), v.tr("not recorded")), Rule: v.tr("Rule %s, version %d", vote.RuleID, vote.RuleVersion),
 		Channel: channelWords(vote.Channel), At: v.both(vote.At), Reason: ui.Foreign(vote.Reason), HasReason: vote.Reason != ""}
 	if vote.Decision == models.VoteReject {
-		out.Answer = "No"
+		out.Answer = v.tr("No")
 	}
 	if vote.SecondStep {
-		out.Second = "Second step: confirmed that the same call had been carried out before."
+		out.Second = v.tr("Second step: confirmed that the same call had been carried out before.")
 	}
 	if vote.OnBehalfOf != nil {
 		text := "on behalf of " + vote.OnBehalfOf.Name
 		if d := vote.Delegation; d != nil {
-			text += fmt.Sprintf(" (delegation %s, %s to %s, set by %s)", d.ID, date(d.FirstDay), date(d.LastDay), d.SetBy)
+			text += v.tr(" (delegation %s, %s to %s, set by %s)", d.ID, date(d.FirstDay), date(d.LastDay), d.SetBy)
 		}
 		out.OnBehalf = ui.Foreign(text)
 	}
@@ -310,21 +310,21 @@ func (v *visit) proofApproval(a *approvals.ProofApproval) []views.ProofFact {
 	if a == nil {
 		return nil
 	}
-	facts := proofFacts("Approval", a.MaskedID, "State", approvalBadge(a.Status).Text, "Granted", v.both(a.GrantedAt), "Good until", v.both(a.ExpiresAt))
+	facts := proofFacts(v.tr("Approval"), a.MaskedID, v.tr("State"), approvalBadge(a.Status).Text, v.tr("Granted"), v.both(a.GrantedAt), v.tr("Good until"), v.both(a.ExpiresAt))
 	if a.RedeemedAt != nil {
 		by := ""
 		if a.RedeemedBy != nil {
 			by = " by " + a.RedeemedBy.Name
 		}
-		facts = append(facts, proofFacts("Used", v.both(*a.RedeemedAt)+by)...)
+		facts = append(facts, proofFacts(v.tr("Used"), v.both(*a.RedeemedAt)+by)...)
 	}
 	if a.RevokedAt != nil {
-		facts = append(facts, proofFacts("Revoked", v.both(*a.RevokedAt)+" by "+a.RevokedBy, "Why", keptReason(a.RevokeReason))...)
+		facts = append(facts, proofFacts(v.tr("Revoked"), v.both(*a.RevokedAt)+" by "+a.RevokedBy, v.tr("Why"), keptReason(a.RevokeReason))...)
 	}
 	if o := a.Outcome; o != nil {
-		words := map[string]string{approvals.OutcomeAwaited: "no report yet", string(approvals.ReportPosted): "posted", string(approvals.ReportFailed): "failed",
-			string(approvals.ReportOverdue): "no report came in time"}
-		facts = append(facts, proofFacts("Outcome", words[o.Status], "Document number", o.DocumentNumber, "Message", o.Message, "Reported", v.bothOr(o.ReportedAt))...)
+		words := map[string]string{approvals.OutcomeAwaited: v.tr("no report yet"), string(approvals.ReportPosted): "posted", string(approvals.ReportFailed): "failed",
+			string(approvals.ReportOverdue): v.tr("no report came in time")}
+		facts = append(facts, proofFacts(v.tr("Outcome"), words[o.Status], v.tr("Document number"), o.DocumentNumber, v.tr("Message"), o.Message, v.tr("Reported"), v.bothOr(o.ReportedAt))...)
 	}
 	return facts
 }

@@ -44,12 +44,12 @@ func (v *visit) proposedCall(page queue.CasePage, c queue.ProposedCall, form cas
 	if currency == "" {
 		currency = page.Amount.Currency()
 	}
-	field(ui.Field{Name: "amount", Label: "Amount of this write", Kind: ui.FieldAmount, Required: true}, amount)
-	field(ui.Field{Name: "currency", Label: "Currency", Required: true}, currency)
-	field(ui.Field{Name: "posting_date", Label: "Posting date", Kind: ui.FieldDate}, c.PostingDate)
-	field(ui.Field{Name: "document_type", Label: "Document type", Hint: "As the approval matrix names it."}, "")
-	field(ui.Field{Name: "cost_centre", Label: "Cost centre"}, "")
-	field(ui.Field{Name: "summary", Label: "What is asked, in one sentence", Required: true}, strings.TrimSpace(out.InWords.Plain()))
+	field(ui.Field{Name: "amount", Label: v.tr("Amount of this write"), Kind: ui.FieldAmount, Required: true}, amount)
+	field(ui.Field{Name: "currency", Label: v.tr("Currency"), Required: true}, currency)
+	field(ui.Field{Name: "posting_date", Label: v.tr("Posting date"), Kind: ui.FieldDate}, c.PostingDate)
+	field(ui.Field{Name: "document_type", Label: v.tr("Document type"), Hint: v.tr("As the approval matrix names it.")}, "")
+	field(ui.Field{Name: "cost_centre", Label: v.tr("Cost centre")}, "")
+	field(ui.Field{Name: "summary", Label: v.tr("What is asked, in one sentence"), Required: true}, strings.TrimSpace(out.InWords.Plain()))
 	out.Open = out.Open || out.Tick.Checked
 	return out
 }
@@ -107,8 +107,8 @@ func (v *visit) approverSearch(requestID string) (*views.ApproverSearch, error) 
 	}
 	q := request.Request
 	out := &views.ApproverSearch{Amount: money(q.Amount, q.Currency), Tried: tried(request.Tried)}
-	out.Facts = append(pairs("What is asked", q.Summary, "Tool", q.Tool, "Amount", out.Amount, "Document type", orSome(q.DocumentType, "none named"), "Cost centre", q.CostCentre,
-		"Posting date", date(q.PostingDate), "Asked by", q.AskerName), pairs("Why nobody can decide", request.Unrouted)...)
+	out.Facts = append(pairs(v.tr("What is asked"), q.Summary, v.tr("Tool"), q.Tool, v.tr("Amount"), out.Amount, v.tr("Document type"), orSome(q.DocumentType, v.tr("none named")), v.tr("Cost centre"), q.CostCentre,
+		v.tr("Posting date"), date(q.PostingDate), v.tr("Asked by"), q.AskerName), pairs(v.tr("Why nobody can decide"), request.Unrouted)...)
 	try := url.Values{"tool": {q.Tool}, "amount": {q.Amount}, "currency": {q.Currency}}
 	for name, value := range map[string]string{"document_type": q.DocumentType, "supplier": q.SupplierID, "cost_centre": q.CostCentre} {
 		if value != "" {

@@ -237,7 +237,7 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	f.Cursor, f.Limit = strings.Clone(v.c.Query("cursor")), listShown
 	list, err := v.p.queue.List(v.ctx, v.by, f)
 	if models.IsCode(err, models.BadRequest) && f.Cursor != "" {
-		l.issues["cursor"] = "belongs to another list, so this one begins at its beginning"
+		l.issues["cursor"] = v.tr("belongs to another list, so this one begins at its beginning")
 		f.Cursor = ""
 		list, err = v.p.queue.List(v.ctx, v.by, f)
 	}
@@ -278,7 +278,7 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	if len(l.issues) == 0 {
 		out.Sheet = v.link(l.path()+".csv", query...)
 		if list.NextCursor != "" {
-			out.Rest = fmt.Sprintf("up to %s rows", ui.Figures(fmt.Sprint(queue.MostRows)))
+			out.Rest = v.tr("up to %s rows", v.lang.Figures(fmt.Sprint(queue.MostRows)))
 		}
 	}
 	return render(v.c, status, views.Queue(out))
@@ -328,13 +328,13 @@ func (v *visit) listTabs(l caseList, n queue.QueueCount) []ui.Tab {
 		return ui.Tab{Label: label, Count: count, URL: v.link(l.path(), l.query(rest, with...)...), Current: current, TestID: testID}
 	}
 	return []ui.Tab{
-		tab("Open", fmt.Sprint(n.Open), "filter-open", plain && f.Status == models.CaseOpen),
-		tab("Overdue", overdueText(n.Overdue), "filter-overdue", f.Due == queue.DueOverdue, "due", queue.DueOverdue),
-		tab("Due soon", overdueText(n.DueSoon), "filter-soon", f.Due == queue.DueSoon, "due", queue.DueSoon),
-		tab("Due today", "", "filter-today", f.Due == queue.DueToday, "due", queue.DueToday),
-		tab("Snoozed", overdueText(n.Snoozed), "filter-snoozed", f.Snoozed == queue.SnoozedOnly, "state", stateSnoozed),
-		tab("Held", fmt.Sprint(n.Held), "filter-held", f.Status == models.CaseHeld, "state", string(models.CaseHeld)),
-		tab("Resolved", "", "filter-resolved", f.Status == models.CaseResolved, "state", string(models.CaseResolved)),
+		tab(v.tr("Open"), fmt.Sprint(n.Open), "filter-open", plain && f.Status == models.CaseOpen),
+		tab(v.tr("Overdue"), overdueText(n.Overdue), "filter-overdue", f.Due == queue.DueOverdue, "due", queue.DueOverdue),
+		tab(v.tr("Due soon"), overdueText(n.DueSoon), "filter-soon", f.Due == queue.DueSoon, "due", queue.DueSoon),
+		tab(v.tr("Due today"), "", "filter-today", f.Due == queue.DueToday, "due", queue.DueToday),
+		tab(v.tr("Snoozed"), overdueText(n.Snoozed), "filter-snoozed", f.Snoozed == queue.SnoozedOnly, "state", stateSnoozed),
+		tab(v.tr("Held"), fmt.Sprint(n.Held), "filter-held", f.Status == models.CaseHeld, "state", string(models.CaseHeld)),
+		tab(v.tr("Resolved"), "", "filter-resolved", f.Status == models.CaseResolved, "state", string(models.CaseResolved)),
 	}
 }
 
@@ -376,9 +376,9 @@ func (v *visit) sortHeads(l caseList) []views.SortHead {
 		return h
 	}
 	return []views.SortHead{
-		column("Due", queue.SortDue, queue.SortDueLast, queue.SortDue),
-		column("Amount", queue.SortLargest, queue.SortSmallest, queue.SortSmallest),
-		column("Age", queue.SortOldest, queue.SortNewest, queue.SortNewest),
+		column(v.tr("Due"), queue.SortDue, queue.SortDueLast, queue.SortDue),
+		column(v.tr("Amount"), queue.SortLargest, queue.SortSmallest, queue.SortSmallest),
+		column(v.tr("Age"), queue.SortOldest, queue.SortNewest, queue.SortNewest),
 	}
 }
 
@@ -422,20 +422,20 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 		return ui.Field{Name: name, Label: label, Value: l.asked[name], Hint: hint}
 	}
 	out.Fields = []ui.Field{
-		choose("state", "State", "Open", caseStates[1:], in(stateWords)),
-		choose("due", "Due", "Any time", []string{queue.DueOverdue, queue.DueSoon, queue.DueToday}, in(dueChoices)),
-		choose("age", "Age", "Any age", queue.Ages(), in(ageWords)),
-		choose("code", "Stopped because", "Anything", codes, func(s string) string { return codeWords(models.Code(s)) }),
-		choose("claimed_by", "Claimed by", "Anybody or nobody", []string{queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody}, in(holderWords)),
-		text("supplier", "Supplier", "Id, or the name as it was sent"),
-		text("number", "Invoice number", ""),
+		choose("state", v.tr("State"), v.tr("Open"), caseStates[1:], in(stateWords)),
+		choose("due", v.tr("Due"), v.tr("Any time"), []string{queue.DueOverdue, queue.DueSoon, queue.DueToday}, in(dueChoices)),
+		choose("age", v.tr("Age"), v.tr("Any age"), queue.Ages(), in(ageWords)),
+		choose("code", v.tr("Stopped because"), v.tr("Anything"), codes, func(s string) string { return codeWords(models.Code(s)) }),
+		choose("claimed_by", v.tr("Claimed by"), v.tr("Anybody or nobody"), []string{queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody}, in(holderWords)),
+		text("supplier", v.tr("Supplier"), v.tr("Id, or the name as it was sent")),
+		text("number", v.tr("Invoice number"), ""),
 		text("po_id", "PO", ""),
-		text("run_id", "Run of the agent", ""),
-		text("agent", "Agent", "Its name"),
-		{Name: "amount_from", Label: "Amount from", Kind: ui.FieldAmount, Value: l.asked["amount_from"], Hint: "Such as 1234.50; credit notes are below 0"},
-		{Name: "amount_to", Label: "Amount to", Kind: ui.FieldAmount, Value: l.asked["amount_to"]},
-		{Name: "currency", Label: "Currency", Value: l.asked["currency"], Placeholder: v.ws.Currency, Hint: "Of amounts; without one " + v.ws.Currency},
-		choose("sort", "Sorted by", "As usual", sorts, func(s string) string { return upper(wordsOfSort(s)) }),
+		text("run_id", v.tr("Run of the agent"), ""),
+		text("agent", v.tr("Agent"), v.tr("Its name")),
+		{Name: "amount_from", Label: v.tr("Amount from"), Kind: ui.FieldAmount, Value: l.asked["amount_from"], Hint: v.tr("Such as 1234.50; credit notes are below 0")},
+		{Name: "amount_to", Label: v.tr("Amount to"), Kind: ui.FieldAmount, Value: l.asked["amount_to"]},
+		{Name: "currency", Label: v.tr("Currency"), Value: l.asked["currency"], Placeholder: v.ws.Currency, Hint: "Of amounts; without one " + v.ws.Currency},
+		choose("sort", v.tr("Sorted by"), v.tr("As usual"), sorts, func(s string) string { return upper(wordsOfSort(s)) }),
 	}
 	for i := range out.Fields {
 		out.Fields[i].Error = l.issues[out.Fields[i].Name]
@@ -463,28 +463,28 @@ func (v *visit) chips(l caseList) (chips []views.Chip) {
 		}
 	}
 	if l.issues["state"] == "" {
-		add("State", stateWords[l.asked["state"]], "state")
+		add(v.tr("State"), stateWords[l.asked["state"]], "state")
 	}
-	add("Due", dueChoices[f.Due], "due")
-	add("Age", ageWords[f.Age], "age")
+	add(v.tr("Due"), dueChoices[f.Due], "due")
+	add(v.tr("Age"), ageWords[f.Age], "age")
 	if f.Code != "" {
-		add("Stopped because", codeWords(f.Code), "code")
+		add(v.tr("Stopped because"), codeWords(f.Code), "code")
 	}
-	add("Claimed by", orSome(holderWords[f.ClaimedBy], f.ClaimedBy), "claimed_by")
-	add("Supplier", f.Supplier, "supplier")
-	add("Invoice number", f.InvoiceNumber, "number")
-	add("Invoice", f.InvoiceID, "invoice_id")
+	add(v.tr("Claimed by"), orSome(holderWords[f.ClaimedBy], f.ClaimedBy), "claimed_by")
+	add(v.tr("Supplier"), f.Supplier, "supplier")
+	add(v.tr("Invoice number"), f.InvoiceNumber, "number")
+	add(v.tr("Invoice"), f.InvoiceID, "invoice_id")
 	add("PO", f.PoID, "po_id")
-	add("Run", f.RunID, "run_id")
-	add("Agent", f.Agent, "agent")
+	add(v.tr("Run"), f.RunID, "run_id")
+	add(v.tr("Agent"), f.Agent, "agent")
 	if f.AmountFrom != "" {
-		add("Amount from", money(f.AmountFrom, f.Currency), "amount_from")
+		add(v.tr("Amount from"), money(f.AmountFrom, f.Currency), "amount_from")
 	}
 	if f.AmountTo != "" {
-		add("Amount to", money(f.AmountTo, f.Currency), "amount_to")
+		add(v.tr("Amount to"), money(f.AmountTo, f.Currency), "amount_to")
 	}
 	if l.asked["currency"] != "" && l.issues["currency"] == "" {
-		add("Currency", f.Currency, "currency")
+		add(v.tr("Currency"), f.Currency, "currency")
 	}
 	return chips
 }
@@ -509,34 +509,34 @@ func (v *visit) listRows(items []queue.CaseItem, withQueue bool) ([]views.CaseRo
 // emptyList says that nothing is in the list, and why.
 func (v *visit) emptyList(l caseList) ui.Empty {
 	open := func(e ui.Empty) ui.Empty {
-		e.LinkText, e.URL, e.TestID = "See what is open", v.link(l.path()), "empty"
+		e.LinkText, e.URL, e.TestID = v.tr("See what is open"), v.link(l.path()), "empty"
 		return e
 	}
 	f := l.filter
 	for _, name := range queueFilters {
 		if !slices.Contains([]string{"state", "due", "sort"}, name) && l.asked[name] != "" && l.issues[name] == "" {
-			return ui.Empty{Heading: "Nothing here is like that", Text: "Take away a filter; other cases may be here all the same.", LinkText: "Clear all", URL: v.link(l.path()), TestID: "empty"}
+			return ui.Empty{Heading: v.tr("Nothing here is like that"), Text: v.tr("Take away a filter; other cases may be here all the same."), LinkText: v.tr("Clear all"), URL: v.link(l.path()), TestID: "empty"}
 		}
 	}
 	switch {
 	case f.Due == queue.DueOverdue:
-		return open(ui.Empty{Heading: "Nothing is overdue here", Text: "Every open case still has time."})
+		return open(ui.Empty{Heading: v.tr("Nothing is overdue here"), Text: v.tr("Every open case still has time.")})
 	case f.Due == queue.DueSoon:
-		return open(ui.Empty{Heading: "Nothing is due soon here", Text: "When a case comes close to the time it is due, it appears here by itself."})
+		return open(ui.Empty{Heading: v.tr("Nothing is due soon here"), Text: v.tr("When a case comes close to the time it is due, it appears here by itself.")})
 	case f.Due == queue.DueToday:
-		return open(ui.Empty{Heading: "Nothing is due today here", Text: "Days are those of " + v.zone.String() + "."})
+		return open(ui.Empty{Heading: v.tr("Nothing is due today here"), Text: "Days are those of " + v.zone.String() + "."})
 	case f.Snoozed == queue.SnoozedOnly:
-		return open(ui.Empty{Heading: "Nothing is snoozed here", Text: "A snoozed case is out of the list until the time somebody chose, and comes back by itself."})
+		return open(ui.Empty{Heading: v.tr("Nothing is snoozed here"), Text: v.tr("A snoozed case is out of the list until the time somebody chose, and comes back by itself.")})
 	case f.Status == models.CaseHeld:
-		return open(ui.Empty{Heading: "Nothing is held here", Text: "Cases that wait for a date come back by themselves."})
+		return open(ui.Empty{Heading: v.tr("Nothing is held here"), Text: v.tr("Cases that wait for a date come back by themselves.")})
 	case f.Status == models.CaseResolved:
-		return open(ui.Empty{Heading: "Nothing was resolved here yet"})
+		return open(ui.Empty{Heading: v.tr("Nothing was resolved here yet")})
 	}
-	text := "When the agent stops at something this queue decides, the case appears here by itself."
+	text := v.tr("When the agent stops at something this queue decides, the case appears here by itself.")
 	if l.queue == "" {
-		text = "When an agent stops at something a person decides, the case appears here by itself."
+		text = v.tr("When an agent stops at something a person decides, the case appears here by itself.")
 	}
-	return ui.Empty{Heading: "Nothing is waiting here", Text: text, LinkText: "See what was resolved", URL: v.link(l.path(), "state", "resolved"), TestID: "empty"}
+	return ui.Empty{Heading: v.tr("Nothing is waiting here"), Text: text, LinkText: v.tr("See what was resolved"), URL: v.link(l.path(), "state", "resolved"), TestID: "empty"}
 }
 
 // worksHere says whether the person can do something with cases of the list.

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"cmp"
-	"fmt"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -73,7 +72,7 @@ func (v *visit) addRule() error {
 		v.p.say(v.c, "rule_added")
 		return seeOther(v.c, string(v.link("/settings/rules")))
 	}
-	r, ok := refuse(err, formRule, "The rule was not added", typed, nil)
+	r, ok := refuse(err, formRule, v.tr("The rule was not added"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -89,7 +88,7 @@ func (v *visit) replaceRule() error {
 	if err == nil {
 		_, err = v.p.approvals.ReplaceRule(v.ctx, v.by, id, seen, n)
 	}
-	return v.ruleChanged(err, formRule, "The rule was not changed", id, typed, "rule_changed")
+	return v.ruleChanged(err, formRule, v.tr("The rule was not changed"), id, typed, "rule_changed")
 }
 
 // retireRule is POST /settings/rules/{id}/retire.
@@ -104,7 +103,7 @@ func (v *visit) retireRule() error {
 		v.p.say(v.c, "rule_retired")
 		return seeOther(v.c, string(v.link("/settings/rules")))
 	}
-	return v.ruleChanged(err, formRetire, "The rule was not retired", id, typed, "")
+	return v.ruleChanged(err, formRetire, v.tr("The rule was not retired"), id, typed, "")
 }
 
 const formRetire = "retire"
@@ -132,7 +131,7 @@ func (v *visit) rules(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page(counted("Approval rules", len(m.Rules)), v.link("/settings/rules"), "")
+	page, err := v.page(counted(v.tr("Approval rules"), len(m.Rules)), v.link("/settings/rules"), "")
 	if err != nil {
 		return err
 	}
@@ -143,28 +142,28 @@ func (v *visit) rules(status int, refused refusal) error {
 		}
 	}
 	out := views.RulesPage{Page: page, Tabs: tabs, EditURL: v.link("/settings") + "#bindings-title", Bindings: bindingRows(m.Bindings),
-		Lead:  "Who decides about which write. The rule that names most goes first; then the one that asks for more votes, then the lower limit, then the older.",
-		Empty: ui.Empty{Heading: "The matrix is empty", Text: "Without a rule no write can be approved: each request opens a case for the AP lead.", TestID: "empty"}}
+		Lead:  v.tr("Who decides about which write. The rule that names most goes first; then the one that asks for more votes, then the lower limit, then the older."),
+		Empty: ui.Empty{Heading: v.tr("The matrix is empty"), Text: v.tr("Without a rule no write can be approved: each request opens a case for the AP lead."), TestID: "empty"}}
 	out.Links = v.ruleLinks()
 	if !v.editsRules() {
-		out.WhyNot = "You can read the matrix, not change it: that is for AP leads and admins."
+		out.WhyNot = v.tr("You can read the matrix, not change it: that is for AP leads and admins.")
 	}
 	out.Waiting = v.waitingForRules(m)
 	out.Sheets = v.sheets(m)
 	v.findings(&out, m.Findings)
 	if v.editsRules() {
 		out.Add = v.ruleForm(refused.of(formRule), v.emptyRule())
-		out.Add.URL, out.Add.Button = v.link("/settings/rules"), "Add the rule"
+		out.Add.URL, out.Add.Button = v.link("/settings/rules"), v.tr("Add the rule")
 	}
 	return render(v.c, status, views.Rules(out))
 }
 
 func (v *visit) ruleLinks() []ui.Tab {
-	links := []ui.Tab{{Label: "Try a request", URL: v.link("/settings/rules/try"), TestID: "rules-try"},
-		{Label: "History", URL: v.link("/settings/rules/history"), TestID: "rules-history"},
-		{Label: "Export CSV", URL: v.link("/settings/rules.csv"), TestID: "rules-export"}}
+	links := []ui.Tab{{Label: v.tr("Try a request"), URL: v.link("/settings/rules/try"), TestID: "rules-try"},
+		{Label: v.tr("History"), URL: v.link("/settings/rules/history"), TestID: "rules-history"},
+		{Label: v.tr("Export CSV"), URL: v.link("/settings/rules.csv"), TestID: "rules-export"}}
 	if v.editsRules() {
-		links = append(links, ui.Tab{Label: "Import CSV", URL: v.link("/settings/rules/import"), TestID: "rules-import"})
+		links = append(links, ui.Tab{Label: v.tr("Import CSV"), URL: v.link("/settings/rules/import"), TestID: "rules-import"})
 	}
 	return links
 }
@@ -175,14 +174,14 @@ func (v *visit) waitingForRules(m approvals.Matrix) *ui.Notice {
 		return nil
 	}
 	n := &ui.Notice{Tone: ui.ToneWarn, Heading: plural(m.Waiting, "request waits", "requests wait") + " for somebody who may decide",
-		URL: v.link("/queues/ap_lead"), LinkText: "Cases of the AP lead", TestID: "rules-waiting"}
+		URL: v.link("/queues/ap_lead"), LinkText: v.tr("Cases of the AP lead"), TestID: "rules-waiting"}
 	switch {
 	case m.Covered == 0:
-		n.Text = "No rule covers what they ask for, or the people of its rule are too few."
+		n.Text = ui.Foreign(v.tr("No rule covers what they ask for, or the people of its rule are too few."))
 	case m.Covered == 1:
-		n.Text = "A rule covers one of them by now. Choose “Matrix fixed” on its case: it goes on then, with every other that the rules cover."
+		n.Text = ui.Foreign(v.tr("A rule covers one of them by now. Choose “Matrix fixed” on its case: it goes on then, with every other that the rules cover."))
 	default:
-		n.Text = ui.Foreign(fmt.Sprintf("Rules cover %d of them by now. Choose “Matrix fixed” on one of their cases: all of them go on then.", m.Covered))
+		n.Text = ui.Foreign(v.tr("Rules cover %d of them by now. Choose “Matrix fixed” on one of their cases: all of them go on then.", m.Covered))
 	}
 	return n
 }
@@ -219,7 +218,7 @@ func (v *visit) sheets(m approvals.Matrix) []views.RuleSheet {
 	gaps := map[string]string{}
 	for _, f := range m.Findings {
 		if f.Kind == approvals.FindingStaffing && f.Warn {
-			gaps[f.Rules[0]] = "too few people for it now"
+			gaps[f.Rules[0]] = v.tr("too few people for it now")
 		}
 	}
 	var sheets []views.RuleSheet
@@ -265,14 +264,14 @@ func scopeOf(r models.Rule) views.RuleScope {
 
 func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 	m := r.Rule
-	row := views.RuleRow{ID: m.ID, Name: approvals.RuleName(m.ID), URL: v.ruleURL(m.ID), Version: fmt.Sprintf("version %d", m.Version),
+	row := views.RuleRow{ID: m.ID, Name: approvals.RuleName(m.ID), URL: v.ruleURL(m.ID), Version: v.tr("version %d", m.Version),
 		From: figures(m.FromAmount, m.Currency), To: figures(m.ToAmount, m.Currency), Who: whoWords(m.Role, r.First), Then: whoWords(m.ThenRole, r.Then), How: howWords(r),
-		Valid: span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: "History"}
+		Valid: span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: v.tr("History")}
 	if r.Sequence() {
 		row.How = "" // "then …" says it
 	}
 	if v.editsRules() {
-		row.Open = "Edit"
+		row.Open = v.tr("Edit")
 	}
 	return row
 }
@@ -317,10 +316,10 @@ func (v *visit) findings(out *views.RulesPage, found []approvals.Finding) {
 	}
 	var more int
 	if out.Findings, more = cut(out.Findings); more > 0 {
-		out.Findings = append(out.Findings, views.Finding{Warn: true, Parts: []views.FindingPart{{Text: ui.Foreign(fmt.Sprintf("And %d more.", more))}}})
+		out.Findings = append(out.Findings, views.Finding{Warn: true, Parts: []views.FindingPart{{Text: ui.Foreign(v.tr("And %d more.", more))}}})
 	}
 	if out.Notes, more = cut(out.Notes); more > 0 {
-		out.More = fmt.Sprintf("And %d more.", more)
+		out.More = v.tr("And %d more.", more)
 	}
 }
 
@@ -381,7 +380,7 @@ func addresses(users []models.User) string {
 
 // ruleForm is the form of a rule with the values it begins with, or as it was typed.
 func (v *visit) ruleForm(refused refusal, start map[string]string) *views.RuleForm {
-	anyValue := "Any when empty"
+	anyValue := v.tr("Any when empty")
 	roles := func(named string) []ui.Option {
 		options := []ui.Option{{Value: "", Label: named}}
 		for _, r := range []models.Role{models.RoleFinanceLead, models.RoleAPLead, models.RoleAPClerk, models.RoleProcurement, models.RoleMasterData} {
@@ -399,17 +398,17 @@ func (v *visit) ruleForm(refused refusal, start map[string]string) *views.RuleFo
 		return list
 	}
 	f := &views.RuleForm{Form: v.form(""),
-		Covers: fields(ui.Field{Name: "tool", Label: "Tool", Hint: anyValue}, ui.Field{Name: "document_type", Label: "Document type", Hint: anyValue},
-			ui.Field{Name: "supplier", Label: "Supplier", Hint: anyValue}, ui.Field{Name: "cost_centre", Label: "Cost centre", Hint: anyValue}),
-		Band: fields(ui.Field{Name: "currency", Label: "Currency", Required: true, Hint: "ISO code; nothing is converted"},
-			ui.Field{Name: "from", Label: "From", Kind: ui.FieldAmount, Required: true}, ui.Field{Name: "to", Label: "To", Kind: ui.FieldAmount, Required: true}),
-		How: fields(ui.Field{Name: "required", Label: "How many decide", Kind: ui.FieldSelect, Required: true,
-			Options: []ui.Option{{Value: "1", Label: "one person"}, {Value: "2", Label: "two people together"}, {Value: inSequence, Label: "two people, one after the other"}}},
-			ui.Field{Name: "valid", Label: "Approval good for", Required: true, Hint: "Such as 24h, 90m or 3d"}),
-		Who: fields(ui.Field{Name: "role", Label: "Role", Kind: ui.FieldSelect, Options: roles("named people instead")},
-			ui.Field{Name: "person", Label: "People", Hint: "E-mail addresses, with commas; leave the role empty then"}),
-		Then: fields(ui.Field{Name: "then_role", Label: "Second role", Kind: ui.FieldSelect, Options: roles("nobody, or named people")},
-			ui.Field{Name: "then_person", Label: "Second people", Hint: "E-mail addresses; leave the second role empty then"}),
+		Covers: fields(ui.Field{Name: "tool", Label: v.tr("Tool"), Hint: anyValue}, ui.Field{Name: "document_type", Label: v.tr("Document type"), Hint: anyValue},
+			ui.Field{Name: "supplier", Label: v.tr("Supplier"), Hint: anyValue}, ui.Field{Name: "cost_centre", Label: v.tr("Cost centre"), Hint: anyValue}),
+		Band: fields(ui.Field{Name: "currency", Label: v.tr("Currency"), Required: true, Hint: v.tr("ISO code; nothing is converted")},
+			ui.Field{Name: "from", Label: v.tr("From"), Kind: ui.FieldAmount, Required: true}, ui.Field{Name: "to", Label: v.tr("To"), Kind: ui.FieldAmount, Required: true}),
+		How: fields(ui.Field{Name: "required", Label: v.tr("How many decide"), Kind: ui.FieldSelect, Required: true,
+			Options: []ui.Option{{Value: "1", Label: v.tr("one person")}, {Value: "2", Label: v.tr("two people together")}, {Value: inSequence, Label: v.tr("two people, one after the other")}}},
+			ui.Field{Name: "valid", Label: v.tr("Approval good for"), Required: true, Hint: v.tr("Such as 24h, 90m or 3d")}),
+		Who: fields(ui.Field{Name: "role", Label: v.tr("Role"), Kind: ui.FieldSelect, Options: roles(v.tr("named people instead"))},
+			ui.Field{Name: "person", Label: v.tr("People"), Hint: v.tr("E-mail addresses, with commas; leave the role empty then")}),
+		Then: fields(ui.Field{Name: "then_role", Label: v.tr("Second role"), Kind: ui.FieldSelect, Options: roles(v.tr("nobody, or named people"))},
+			ui.Field{Name: "then_person", Label: v.tr("Second people"), Hint: v.tr("E-mail addresses; leave the second role empty then")}),
 	}
 	f.Heading, f.Errors = refused.heading, refused.summary(slices.Concat(f.Covers, f.Band, f.How, f.Who, f.Then)...)
 	return f

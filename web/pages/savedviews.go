@@ -79,12 +79,12 @@ func (v *visit) viewsNav(kept []keptView, all int, self templ.SafeURL) *views.Na
 	if len(kept) == 0 {
 		return nil
 	}
-	g := &views.NavGroup{Heading: "Your views"}
+	g := &views.NavGroup{Heading: v.tr("Your views")}
 	for _, k := range kept {
 		at := k.url(v)
 		g.Items = append(g.Items, views.NavItem{Label: ui.Foreign(k.Name).Plain(), URL: at, Count: k.count(), CountIs: "cases", Current: sameList(at, self), TestID: "nav-view"})
 	}
-	label := "Change these views"
+	label := v.tr("Change these views")
 	if all > len(kept) {
 		label = "All " + strconv.Itoa(all) + " views"
 	}
@@ -119,7 +119,7 @@ func (v *visit) keepable(out *views.QueuePage, l caseList, kept []keptView, refu
 	if len(l.issues) > 0 && refused.form == "" {
 		return
 	}
-	name := refused.field(ui.Field{Name: "name", Label: "Name of the view", Required: true, Hint: "It stands beside the queues, with how much is in it. Nobody else sees it."})
+	name := refused.field(ui.Field{Name: "name", Label: v.tr("Name of the view"), Required: true, Hint: v.tr("It stands beside the queues, with how much is in it. Nobody else sees it.")})
 	list := path
 	if query != "" {
 		list += "?" + query
@@ -144,7 +144,7 @@ func (v *visit) saveView() error {
 		v.p.say(v.c, "view_kept")
 		return seeOther(v.c, string(v.link(l.path(), l.query(nil)...)))
 	}
-	refused, ok := refuse(err, formView, "The list was not kept", typed, nil)
+	refused, ok := refuse(err, formView, v.tr("The list was not kept"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -160,19 +160,19 @@ func (v *visit) renderViews(id string, refused refusal, status int) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Your views", v.link(viewsPath), "")
+	page, err := v.page(v.tr("Your views"), v.link(viewsPath), "")
 	if err != nil {
 		return err
 	}
 	out := views.ViewsPage{Page: page, Lead: "Lists you keep in " + v.ws.Name + ". Nobody else sees them.",
-		Empty: ui.Empty{Heading: "You keep no views", Text: "Narrow a list of cases to what you often look for, then keep it under a name at the foot of the page.", LinkText: allCases, URL: v.link(allCasesPath), TestID: "empty"}}
+		Empty: ui.Empty{Heading: v.tr("You keep no views"), Text: v.tr("Narrow a list of cases to what you often look for, then keep it under a name at the foot of the page."), LinkText: allCases, URL: v.link(allCasesPath), TestID: "empty"}}
 	for _, k := range kept {
 		at := viewsPath + "/" + url.PathEscape(k.ID)
 		view := views.SavedView{ID: k.ID, Name: ui.Foreign(k.Name), URL: k.url(v), Where: k.list.title(), Count: k.count(), Chips: v.chips(k.list),
-			Rename: v.form(templ.SafeURL(at + "/rename")), Field: ui.Field{ID: "name-" + k.ID, Name: "name", Label: "New name", Value: k.Name, Required: true},
-			Delete: ui.PostForm{URL: templ.SafeURL(at + "/delete"), CSRF: v.csrf, Button: ui.Button{Label: "Delete", About: ui.Foreign(k.Name).Plain(), Variant: ui.ButtonQuiet, TestID: "delete-view"}}}
+			Rename: v.form(templ.SafeURL(at + "/rename")), Field: ui.Field{ID: "name-" + k.ID, Name: "name", Label: v.tr("New name"), Value: k.Name, Required: true},
+			Delete: ui.PostForm{URL: templ.SafeURL(at + "/delete"), CSRF: v.csrf, Button: ui.Button{Label: v.tr("Delete"), About: ui.Foreign(k.Name).Plain(), Variant: ui.ButtonQuiet, TestID: "delete-view"}}}
 		if !k.known {
-			view.Where = "A list the desk does not know any more"
+			view.Where = v.tr("A list the desk does not know any more")
 			view.Chips = nil
 		} else if words := wordsOfSort(k.list.asked["sort"]); words != "" {
 			view.Chips = append(view.Chips, views.Chip{Name: words})
@@ -195,7 +195,7 @@ func (v *visit) renameView() error {
 		v.p.say(v.c, "view_renamed")
 		return seeOther(v.c, string(v.link(viewsPath)))
 	}
-	refused, ok := refuse(err, formView, "The view keeps its name", typed, nil)
+	refused, ok := refuse(err, formView, v.tr("The view keeps its name"), typed, nil)
 	if !ok {
 		return err
 	}

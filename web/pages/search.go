@@ -57,13 +57,13 @@ func (v *visit) search() error {
 	if found.More {
 		count = fmt.Sprintf("%d+", found.Count)
 	}
-	out := views.SearchPage{Heading: "Search", Box: *v.searchBox(q.Text), Lead: "Cases, invoices, suppliers, purchase orders, approval requests, holds, confirmations, comments and reasons of this workspace."}
-	title := "Search"
+	out := views.SearchPage{Heading: v.tr("Search"), Box: *v.searchBox(q.Text), Lead: v.tr("Cases, invoices, suppliers, purchase orders, approval requests, holds, confirmations, comments and reasons of this workspace.")}
+	title := v.tr("Search")
 	if strings.TrimSpace(q.Text) != "" || q.Filtered() {
-		title = fmt.Sprintf("Search (%s): %s", count, clipped(q.Text, 60))
+		title = v.tr("Search (%s): %s", count, clipped(q.Text, 60))
 		switch {
 		case found.More:
-			out.Lead = fmt.Sprintf("More than %d results.", found.Count)
+			out.Lead = v.tr("More than %d results.", found.Count)
 		default:
 			out.Lead = plural(found.Count, "result.", "results.")
 		}
@@ -73,7 +73,7 @@ func (v *visit) search() error {
 	}
 	out.Page.Search = nil // the page has its own
 	if q.Cut {
-		out.Notes = append(out.Notes, "That was long: only its first words were looked for.")
+		out.Notes = append(out.Notes, v.tr("That was long: only its first words were looked for."))
 	}
 	for _, h := range found.Hits {
 		out.Rows = append(out.Rows, v.searchRow(q, h))
@@ -95,7 +95,7 @@ func (v *visit) search() error {
 
 // searchTabs narrow what was found by kind, and by the states of a kind.
 func (v *visit) searchTabs(q models.SearchQuery, narrow func(...string) []string) (kinds, states []ui.Tab) {
-	kinds = []ui.Tab{{Label: "All", URL: v.link(searchPath, narrow()...), Current: q.Kind == "", TestID: "kind-all"}}
+	kinds = []ui.Tab{{Label: v.tr("All"), URL: v.link(searchPath, narrow()...), Current: q.Kind == "", TestID: "kind-all"}}
 	for _, k := range models.SearchKinds() {
 		kinds = append(kinds, ui.Tab{Label: kindWords[k].many, URL: v.link(searchPath, narrow("kind", string(k))...), Current: q.Kind == k, TestID: "kind-" + string(k)})
 	}
@@ -103,7 +103,7 @@ func (v *visit) searchTabs(q models.SearchQuery, narrow func(...string) []string
 	if len(known) == 0 {
 		return kinds, nil
 	}
-	states = []ui.Tab{{Label: "Any state", URL: v.link(searchPath, narrow("kind", string(q.Kind))...), Current: q.Status == "", TestID: "state-any"}}
+	states = []ui.Tab{{Label: v.tr("Any state"), URL: v.link(searchPath, narrow("kind", string(q.Kind))...), Current: q.Status == "", TestID: "state-any"}}
 	for _, s := range known {
 		states = append(states, ui.Tab{Label: searchBadge(q.Kind, s).Text, URL: v.link(searchPath, narrow("kind", string(q.Kind), "state", s)...), Current: q.Status == s, TestID: "state-" + s})
 	}
@@ -186,9 +186,9 @@ func (v *visit) searchRow(q models.SearchQuery, h models.SearchHit) views.Search
 	case models.SearchComment:
 		row.Title, row.URL = append(plain("by "), marked(q, h.Title)...), caseURL(h.Page)
 	case models.SearchReason:
-		row.Title, row.URL = append(plain("of a decision by "), marked(q, h.Title)...), caseURL(h.Page)
+		row.Title, row.URL = append(plain(v.tr("of a decision by ")), marked(q, h.Title)...), caseURL(h.Page)
 		if strings.HasPrefix(h.Page, models.PrefixApprovalRequest+"_") {
-			row.Title, row.URL = append(plain("of a vote by "), marked(q, h.Title)...), requestURL(h.Page)
+			row.Title, row.URL = append(plain(v.tr("of a vote by ")), marked(q, h.Title)...), requestURL(h.Page)
 		}
 	}
 	return row
@@ -270,14 +270,14 @@ func clipped(text string, length int) string {
 
 // nothingFound says what was looked for, so that it is plain whether looking otherwise helps.
 func (v *visit) nothingFound(q models.SearchQuery) (*ui.Empty, []string) {
-	empty := &ui.Empty{Heading: "Nothing was found", TestID: "empty"}
+	empty := &ui.Empty{Heading: v.tr("Nothing was found"), TestID: "empty"}
 	if q.ApprovalID {
-		empty.Text = "An approval id lets one write through, so nothing is found by it. Look for the invoice, or for the id of the request, which begins with areq_."
+		empty.Text = v.tr("An approval id lets one write through, so nothing is found by it. Look for the invoice, or for the id of the request, which begins with areq_.")
 		return empty, nil
 	}
-	empty.Text = "Every word must be in the same record. Leave words out, or look for the beginning of a number."
+	empty.Text = v.tr("Every word must be in the same record. Leave words out, or look for the beginning of a number.")
 	if q.Kind != "" || q.Status != "" {
-		empty.LinkText, empty.URL = "Look in all kinds of records", v.link(searchPath, "q", q.Text)
+		empty.LinkText, empty.URL = v.tr("Look in all kinds of records"), v.link(searchPath, "q", q.Text)
 	}
 	var looked []string
 	if form := q.Looked(); form != "" {
@@ -285,7 +285,7 @@ func (v *visit) nothingFound(q models.SearchQuery) (*ui.Empty, []string) {
 	}
 	for _, w := range q.Words {
 		if amount := w.Amount(); amount != "" {
-			looked = append(looked, fmt.Sprintf("%s was looked for as the amount %s, too.", w.Text, amount))
+			looked = append(looked, v.tr("%s was looked for as the amount %s, too.", w.Text, amount))
 		}
 	}
 	return empty, looked
@@ -294,16 +294,16 @@ func (v *visit) nothingFound(q models.SearchQuery) (*ui.Empty, []string) {
 func (v *visit) searchExamples() []views.SearchExample {
 	var out []views.SearchExample
 	for _, e := range [][2]string{
-		{"INV-778", "a number, with or without its signs and leading zeros, or its beginning"},
-		{"1,234.50", "an amount; 1.234,50 and 1234.5 find the same"},
-		{"nordwind credit", "words that stand in one record; the last may go on"},
-		{`supplier:"Nordwind GmbH" status:open`, "what belongs to a supplier and is open"},
-		{"po:4500018822", "what belongs to a purchase order"},
-		{"code:PO_CLOSED queue:procurement", "cases by why they stopped and where they wait"},
-		{"amount>1000 currency:EUR", "amounts above a figure"},
-		{"from:2026-10-01 to:2026-10-31", "what began between two days"},
+		{"INV-778", v.tr("a number, with or without its signs and leading zeros, or its beginning")},
+		{"1,234.50", v.tr("an amount; 1.234,50 and 1234.5 find the same")},
+		{v.tr("nordwind credit"), v.tr("words that stand in one record; the last may go on")},
+		{v.tr(`supplier:"Nordwind GmbH" status:open`), v.tr("what belongs to a supplier and is open")},
+		{"po:4500018822", v.tr("what belongs to a purchase order")},
+		{v.tr("code:PO_CLOSED queue:procurement"), v.tr("cases by why they stopped and where they wait")},
+		{"amount>1000 currency:EUR", v.tr("amounts above a figure")},
+		{"from:2026-10-01 to:2026-10-31", v.tr("what began between two days")},
 	} {
 		out = append(out, views.SearchExample{Text: e[0], URL: v.link(searchPath, "q", e[0]), Words: e[1]})
 	}
-	return append(out, views.SearchExample{Text: "case_…, areq_…, hold_…, conf_…", Words: "the whole id of a record goes straight to it", URL: v.link(searchPath)})
+	return append(out, views.SearchExample{Text: "case_…, areq_…, hold_…, conf_…", Words: v.tr("the whole id of a record goes straight to it"), URL: v.link(searchPath)})
 }

@@ -25,13 +25,13 @@ func (v *visit) showServers() error { return v.servers(http.StatusOK, refusal{})
 func (v *visit) addServerRule() error {
 	typed := v.typed("server_name", "server_url", "tool", "role")
 	_, err := v.p.confirm.AddServerRule(v.ctx, v.by, confirm.NewServerRule{ServerName: typed["server_name"], ServerURL: typed["server_url"], Tool: typed["tool"], Role: models.Role(typed["role"])})
-	return v.serversChanged(err, formServer, "The rule was not added", typed, "server_added")
+	return v.serversChanged(err, formServer, v.tr("The rule was not added"), typed, "server_added")
 }
 
 // retireServerRule is POST /settings/servers/{id}/retire.
 func (v *visit) retireServerRule() error {
 	err := v.p.confirm.RetireServerRule(v.ctx, v.by, v.param("id"))
-	return v.serversChanged(err, "retire", "The rule was not retired", nil, "server_retired")
+	return v.serversChanged(err, "retire", v.tr("The rule was not retired"), nil, "server_retired")
 }
 
 func (v *visit) serversChanged(err error, form, heading string, typed map[string]string, message string) error {
@@ -51,20 +51,20 @@ func (v *visit) servers(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Servers", v.link("/settings/servers"), "")
+	page, err := v.page(v.tr("Servers"), v.link("/settings/servers"), "")
 	if err != nil {
 		return err
 	}
 	out := views.ServersPage{Page: page, Tabs: v.settingsTabs("/settings/servers"),
-		Lead:  "Which servers this workspace knows, and whose role answers when one of them asks about a call. A rule for a tool wins over one for any tool; without a rule a finance lead answers.",
-		Empty: ui.Empty{Heading: "This workspace knows no server", Text: "Questions of any server are answered by a finance lead, and shown as what the agent reports.", TestID: "empty"}}
+		Lead:  v.tr("Which servers this workspace knows, and whose role answers when one of them asks about a call. A rule for a tool wins over one for any tool; without a rule a finance lead answers."),
+		Empty: ui.Empty{Heading: v.tr("This workspace knows no server"), Text: v.tr("Questions of any server are answered by a finance lead, and shown as what the agent reports."), TestID: "empty"}}
 	edits := v.by.Has(serverEditors...)
 	if !edits {
-		out.WhyNot = "You can read these rules, not change them: that is for finance leads and admins."
+		out.WhyNot = v.tr("You can read these rules, not change them: that is for finance leads and admins.")
 	}
 	for _, r := range rules {
 		row := views.ServerRuleRow{ID: r.ID, Server: ui.Foreign(r.ServerName), URL: ui.Foreign(r.ServerURL), Tool: ui.Foreign(r.Tool), Role: r.Role.Title(),
-			Written: fmt.Sprintf("%s, %s", orSome(r.AuthorName, "the operator"), v.day(r.CreatedAt))}
+			Written: fmt.Sprintf("%s, %s", orSome(r.AuthorName, v.tr("the operator")), v.day(r.CreatedAt))}
 		if edits {
 			form := v.form(v.link("/settings/servers/" + r.ID + "/retire"))
 			row.Retire = &form
@@ -87,10 +87,10 @@ func (v *visit) serverForm(refused refusal) *views.ServerRuleForm {
 	}
 	f := &views.ServerRuleForm{Form: v.form(v.link("/settings/servers"))}
 	for _, field := range []ui.Field{
-		{ID: "s-name", Name: "server_name", Label: "Server", Required: true, Hint: "What people call it."},
-		{ID: "s-url", Name: "server_url", Label: "Address", Kind: ui.FieldURL, Required: true, Hint: "Without a path it stands for every address there.", Placeholder: "https://erp.example.com/mcp"},
-		{ID: "s-tool", Name: "tool", Label: "Tool", Hint: "Empty: any that no other rule names."},
-		{ID: "s-role", Name: "role", Label: "Who answers", Kind: ui.FieldSelect, Required: true, Options: roles},
+		{ID: "s-name", Name: "server_name", Label: v.tr("Server"), Required: true, Hint: v.tr("What people call it.")},
+		{ID: "s-url", Name: "server_url", Label: v.tr("Address"), Kind: ui.FieldURL, Required: true, Hint: v.tr("Without a path it stands for every address there."), Placeholder: "https://erp.example.com/mcp"},
+		{ID: "s-tool", Name: "tool", Label: v.tr("Tool"), Hint: v.tr("Empty: any that no other rule names.")},
+		{ID: "s-role", Name: "role", Label: v.tr("Who answers"), Kind: ui.FieldSelect, Required: true, Options: roles},
 	} {
 		f.Fields = append(f.Fields, refused.field(field))
 	}
@@ -158,7 +158,7 @@ func (v *visit) setBlock() error {
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link("/settings/security")))
 	}
-	r, ok := refuse(err, "block", "Nothing was changed", typed, nil)
+	r, ok := refuse(err, "block", v.tr("Nothing was changed"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -170,7 +170,7 @@ func (v *visit) security(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	title := "Security"
+	title := v.tr("Security")
 	if len(blocks) > 0 {
 		title = counted(title, len(blocks))
 	}
@@ -179,10 +179,10 @@ func (v *visit) security(status int, refused refusal) error {
 		return err
 	}
 	out := views.SecurityPage{Page: page, Tabs: v.settingsTabs("/settings/security"),
-		Lead: "What agents and systems may do over which channel. A blocked action is refused with SECURITY_BLOCKED before anything is written; people on these pages are not concerned."}
+		Lead: v.tr("What agents and systems may do over which channel. A blocked action is refused with SECURITY_BLOCKED before anything is written; people on these pages are not concerned.")}
 	edits := v.by.Has(models.RoleAdmin)
 	if !edits {
-		out.WhyNot = "You can read this, not change it: that is for admins."
+		out.WhyNot = v.tr("You can read this, not change it: that is for admins.")
 	}
 	if len(refused.problems) > 0 {
 		var told []string
@@ -195,7 +195,7 @@ func (v *visit) security(status int, refused refusal) error {
 		group := views.ActionGroup{Heading: g.heading}
 		for _, a := range g.actions {
 			group.Rows = append(group.Rows, views.ActionRow{Action: a.name, Words: a.words,
-				API: v.actionCell(a, models.ChannelAPI, a.api, "over REST", blocks, edits), MCP: v.actionCell(a, models.ChannelMCP, a.mcp, "over MCP", blocks, edits)})
+				API: v.actionCell(a, models.ChannelAPI, a.api, v.tr("over REST"), blocks, edits), MCP: v.actionCell(a, models.ChannelMCP, a.mcp, v.tr("over MCP"), blocks, edits)})
 		}
 		out.Groups = append(out.Groups, group)
 	}
@@ -206,15 +206,15 @@ func (v *visit) actionCell(a action, channel models.Channel, offered bool, where
 	c := views.ActionCell{Offered: offered, TestID: a.name + "-" + string(channel)}
 	for _, b := range blocks {
 		if b.Action == a.name && b.Channel == channel {
-			c.Blocked, c.By = true, fmt.Sprintf("by %s, %s", orSome(b.AuthorName, "the operator"), v.clock(b.CreatedAt))
+			c.Blocked, c.By = true, v.tr("by %s, %s", orSome(b.AuthorName, v.tr("the operator")), v.clock(b.CreatedAt))
 		}
 	}
 	if !edits || (!offered && !c.Blocked) {
 		return c
 	}
-	button, blocked := ui.Button{Label: "Block", Variant: ui.ButtonQuiet}, "yes"
+	button, blocked := ui.Button{Label: v.tr("Block"), Variant: ui.ButtonQuiet}, "yes"
 	if c.Blocked {
-		button, blocked = ui.Button{Label: "Allow", Variant: ui.ButtonPlain}, "no"
+		button, blocked = ui.Button{Label: v.tr("Allow"), Variant: ui.ButtonPlain}, "no"
 	}
 	button.About = a.name + " " + where
 	c.Change = &ui.PostForm{URL: templ.SafeURL(v.link("/settings/security")), CSRF: v.csrf, Button: button,

@@ -107,7 +107,7 @@ func (v *visit) movePeriod() error {
 	if err == nil {
 		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.MovePeriod(through, models.Date{}) })
 	}
-	return v.changed(err, formPeriod, "The closed period was not moved", typed, "period_moved")
+	return v.changed(err, formPeriod, v.tr("The closed period was not moved"), typed, "period_moved")
 }
 
 // addHoliday is POST /settings/holidays.
@@ -119,7 +119,7 @@ func (v *visit) addHoliday() error {
 	} else {
 		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.AddHolidays(day) })
 	}
-	return v.changed(err, formHoliday, "The holiday was not added", typed, "holiday_added")
+	return v.changed(err, formHoliday, v.tr("The holiday was not added"), typed, "holiday_added")
 }
 
 // removeHoliday is POST /settings/holidays/remove.
@@ -131,7 +131,7 @@ func (v *visit) removeHoliday() error {
 	} else {
 		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.RemoveHoliday(day) })
 	}
-	return v.changed(err, formHoliday, "The holiday was not removed", typed, "holiday_removed")
+	return v.changed(err, formHoliday, v.tr("The holiday was not removed"), typed, "holiday_removed")
 }
 
 // setBinding is POST /settings/bindings.
@@ -154,14 +154,14 @@ func (v *visit) setBinding() error {
 	} else {
 		err = v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetBinding(typed["tool"], b) })
 	}
-	return v.changed(err, formBinding, "The pointers were not saved", typed, "binding_set")
+	return v.changed(err, formBinding, v.tr("The pointers were not saved"), typed, "binding_set")
 }
 
 // setERPLink is POST /settings/erp.
 func (v *visit) setERPLink() error {
 	typed := v.typed("erp_link")
 	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetERPLink(typed["erp_link"]) })
-	return v.changed(err, formERP, "The link was not saved", typed, "erp_set")
+	return v.changed(err, formERP, v.tr("The link was not saved"), typed, "erp_set")
 }
 
 // exampleInvoice is an invoice as it could be, for the example of a link.
@@ -172,8 +172,8 @@ func (v *visit) erpSetting(refused refusal) views.ERPSetting {
 	if !v.by.Has(models.RoleAdmin) {
 		return s
 	}
-	s.Field = refused.field(ui.Field{Name: "erp_link", Label: "Address", Kind: ui.FieldText, Value: v.ws.ERPLink, Autocomplete: "off",
-		Placeholder: "https://erp.example.com/invoice/{invoice_id}", Hint: "Https only. Places: {invoice_id}, {po_id}, {supplier_id}, {workspace_id}. Empty: no link."})
+	s.Field = refused.field(ui.Field{Name: "erp_link", Label: v.tr("Address"), Kind: ui.FieldText, Value: v.ws.ERPLink, Autocomplete: "off",
+		Placeholder: "https://erp.example.com/invoice/{invoice_id}", Hint: v.tr("Https only. Places: {invoice_id}, {po_id}, {supplier_id}, {workspace_id}. Empty: no link.")})
 	form := v.form(v.link("/settings/erp"))
 	form.Heading, form.Errors = refused.heading, refused.summary(s.Field)
 	s.Form = &form
@@ -218,32 +218,32 @@ func (v *visit) settings(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Settings", v.link("/settings"), "")
+	page, err := v.page(v.tr("Settings"), v.link("/settings"), "")
 	if err != nil {
 		return err
 	}
 	out := views.SettingsPage{Page: page, Lead: v.ws.Name + ", company code " + v.ws.ID + ".", Tabs: v.settingsTabs("/settings"),
-		Facts: []ui.Entry{ui.Pair("Name", v.ws.Name), ui.Pair("Company code", v.ws.ID), ui.Pair("Time zone", v.ws.TimeZone), ui.Pair("Currency", v.ws.Currency),
-			ui.Pair("Business hours", "Monday to Friday, "+v.ws.Opening().String()+", less the holidays below")},
+		Facts: []ui.Entry{ui.Pair(v.tr("Name"), v.ws.Name), ui.Pair(v.tr("Company code"), v.ws.ID), ui.Pair(v.tr("Time zone"), v.ws.TimeZone), ui.Pair(v.tr("Currency"), v.ws.Currency),
+			ui.Pair(v.tr("Business hours"), "Monday to Friday, "+v.ws.Opening().String()+", less the holidays below")},
 		Period:   v.periodSetting(refused.of(formPeriod)),
 		Holidays: v.holidaySetting(days, refused.of(formHoliday)),
 		Bindings: v.bindingSetting(bindings, refused.of(formBinding)), ERP: v.erpSetting(refused.of(formERP))}
 	if out.Period.Form == nil && out.Holidays.Form == nil && out.Bindings.Form == nil {
-		out.WhyNot = "You can read the settings, not change them. The posting period is moved by a finance lead, holidays by an AP lead or an admin, pointers by an admin."
+		out.WhyNot = v.tr("You can read the settings, not change them. The posting period is moved by a finance lead, holidays by an AP lead or an admin, pointers by an admin.")
 	}
 	return render(v.c, status, views.Settings(out))
 }
 
 func (v *visit) settingsTabs(current string) []ui.Tab {
 	return []ui.Tab{
-		{Label: "Workspace", URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
-		{Label: "Hours", URL: v.link(hoursPath), Current: current == hoursPath, TestID: "tab-hours"},
-		{Label: "Approval rules", URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
-		{Label: "People", URL: v.link("/settings/people"), Current: current == "/settings/people", TestID: "tab-people"},
-		{Label: "Away", URL: v.link(delegationsPath), Current: current == delegationsPath, TestID: "tab-away"},
-		{Label: "Servers", URL: v.link("/settings/servers"), Current: current == "/settings/servers", TestID: "tab-servers"},
-		{Label: "You", URL: v.link(mePath), Current: current == mePath, TestID: "tab-me"},
-		{Label: "Security", URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
+		{Label: v.tr("Workspace"), URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
+		{Label: v.tr("Hours"), URL: v.link(hoursPath), Current: current == hoursPath, TestID: "tab-hours"},
+		{Label: v.tr("Approval rules"), URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
+		{Label: v.tr("People"), URL: v.link("/settings/people"), Current: current == "/settings/people", TestID: "tab-people"},
+		{Label: v.tr("Away"), URL: v.link(delegationsPath), Current: current == delegationsPath, TestID: "tab-away"},
+		{Label: v.tr("Servers"), URL: v.link("/settings/servers"), Current: current == "/settings/servers", TestID: "tab-servers"},
+		{Label: v.tr("You"), URL: v.link(mePath), Current: current == mePath, TestID: "tab-me"},
+		{Label: v.tr("Security"), URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
 	}
 }
 
@@ -255,8 +255,8 @@ func (v *visit) periodSetting(refused refusal) views.PeriodSetting {
 	if !v.by.Has(models.RoleFinanceLead) {
 		return s
 	}
-	s.Field = refused.field(ui.Field{Name: "period_closed_through", Label: "Closed through", Kind: ui.FieldDate, Value: v.ws.PeriodClosedThrough.String(),
-		Hint: "The last day on which nothing more may be posted. Empty: no day is closed."})
+	s.Field = refused.field(ui.Field{Name: "period_closed_through", Label: v.tr("Closed through"), Kind: ui.FieldDate, Value: v.ws.PeriodClosedThrough.String(),
+		Hint: v.tr("The last day on which nothing more may be posted. Empty: no day is closed.")})
 	form := v.form(v.link("/settings/period"))
 	form.Heading, form.Errors = refused.heading, refused.summary(s.Field)
 	s.Form = &form
@@ -270,14 +270,14 @@ func (v *visit) holidaySetting(days []models.Date, refused refusal) views.Holida
 		h := views.Holiday{Day: weekday(d)}
 		if edits {
 			h.Remove = &ui.PostForm{URL: v.link("/settings/holidays/remove"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "day", Value: d.String()}},
-				Button: ui.Button{Label: "Remove", Variant: ui.ButtonQuiet}}
+				Button: ui.Button{Label: v.tr("Remove"), Variant: ui.ButtonQuiet}}
 		}
 		s.Days = append(s.Days, h)
 	}
 	if !edits {
 		return s
 	}
-	s.Field = refused.field(ui.Field{Name: "day", Label: "Day", Kind: ui.FieldDate, Required: true})
+	s.Field = refused.field(ui.Field{Name: "day", Label: v.tr("Day"), Kind: ui.FieldDate, Required: true})
 	form := v.form(v.link("/settings/holidays"))
 	form.Heading, form.Errors = refused.heading, refused.summary(s.Field)
 	s.Form = &form
@@ -302,12 +302,12 @@ func (v *visit) bindingSetting(bindings map[string]models.Binding, refused refus
 		return s
 	}
 	for _, f := range []ui.Field{
-		{ID: "b-tool", Name: "tool", Label: "Tool", Required: true},
-		{ID: "b-invoice", Name: "invoice_id", Label: "Invoice", Placeholder: "/invoice_id"},
-		{ID: "b-amount", Name: "amount", Label: "Amount", Placeholder: "/amount"},
-		{ID: "b-currency", Name: "currency", Label: "Currency", Placeholder: "/currency"},
-		{ID: "b-posting", Name: "posting_date", Label: "Posting date", Placeholder: "/posting_date"},
-		{ID: "b-supplier", Name: "supplier_id", Label: "Supplier", Placeholder: "/supplier_id"},
+		{ID: "b-tool", Name: "tool", Label: v.tr("Tool"), Required: true},
+		{ID: "b-invoice", Name: "invoice_id", Label: v.tr("Invoice"), Placeholder: "/invoice_id"},
+		{ID: "b-amount", Name: "amount", Label: v.tr("Amount"), Placeholder: "/amount"},
+		{ID: "b-currency", Name: "currency", Label: v.tr("Currency"), Placeholder: "/currency"},
+		{ID: "b-posting", Name: "posting_date", Label: v.tr("Posting date"), Placeholder: "/posting_date"},
+		{ID: "b-supplier", Name: "supplier_id", Label: v.tr("Supplier"), Placeholder: "/supplier_id"},
 	} {
 		s.Fields = append(s.Fields, refused.field(f))
 	}

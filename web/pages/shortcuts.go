@@ -206,12 +206,12 @@ func (v *visit) showShortcuts() error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Shortcuts", v.link(shortcutsPath), "")
+	page, err := v.page(v.tr("Shortcuts"), v.link(shortcutsPath), "")
 	if err != nil {
 		return err
 	}
 	return render(v.c, http.StatusOK, views.Shortcuts(views.ShortcutsPage{Page: page, Off: !likes.Shortcuts, MeURL: v.link(mePath), Sheet: v.keySheet(""),
-		Lead: "What keys do on which page. None of them acts while you write in a field, and no single key ever sends a decision."}))
+		Lead: v.tr("What keys do on which page. None of them acts while you write in a field, and no single key ever sends a decision.")}))
 }
 
 // dress gives a page what the person chose and the keys it has.

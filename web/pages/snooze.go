@@ -98,7 +98,7 @@ func (v *visit) snoozeCase() error {
 		names["until"] = "until_at"
 	}
 	typed["snooze_reason"] = typed["reason"]
-	return v.movedCase(id, err, formSnooze, "The case was not snoozed", "snoozed", typed, names)
+	return v.movedCase(id, err, formSnooze, v.tr("The case was not snoozed"), "snoozed", typed, names)
 }
 
 // unsnoozeCase is POST /cases/{id}/unsnooze.
@@ -112,7 +112,7 @@ func (v *visit) unsnoozeCase() error {
 	if err == nil {
 		_, err = v.p.queue.Unsnooze(v.ctx, v.by, id, at)
 	}
-	return v.movedCase(id, err, formSnooze, "The case is still snoozed", "unsnoozed", typed, nil)
+	return v.movedCase(id, err, formSnooze, v.tr("The case is still snoozed"), "unsnoozed", typed, nil)
 }
 
 // rerouteCase is POST /cases/{id}/reroute.
@@ -127,7 +127,7 @@ func (v *visit) rerouteCase() error {
 		_, err = v.p.queue.Reroute(v.ctx, v.by, queue.RerouteInput{CaseID: id, To: models.Queue(typed["to"]), Reason: typed["reason"], Version: at})
 	}
 	typed["reroute_reason"] = typed["reason"]
-	return v.movedCase(id, err, formReroute, "The case was not moved", "rerouted", typed, map[string]string{"reason": "reroute_reason"})
+	return v.movedCase(id, err, formReroute, v.tr("The case was not moved"), "rerouted", typed, map[string]string{"reason": "reroute_reason"})
 }
 
 // movedCase answers a form that takes a case out of its list: back to the case, or the case with what is
@@ -155,32 +155,32 @@ func (v *visit) snooze(page queue.CasePage, refused refusal) *views.Snooze {
 	}
 	refused = refused.of(formSnooze)
 	at, current := caseURL(page.Case.CaseID), fmt.Sprint(page.Case.Version)
-	out := &views.Snooze{Summary: "Snooze"}
+	out := &views.Snooze{Summary: v.tr("Snooze")}
 	if !s.Until.IsZero() {
 		by := orSome(s.By, "somebody")
 		if s.Mine {
 			by = "you"
 		}
-		out.Text, out.Reason, out.Summary = "Snoozed by "+by+" until "+v.clockIn(s.Until)+". It is out of the list until then.", ui.Foreign(s.Reason), "Snooze until another time"
+		out.Text, out.Reason, out.Summary = "Snoozed by "+by+" until "+v.clockIn(s.Until)+". It is out of the list until then.", ui.Foreign(s.Reason), v.tr("Snooze until another time")
 		if s.May {
 			out.Wake = &ui.PostForm{URL: at + "/unsnooze", CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "version", Value: current}},
-				Button: ui.Button{Label: "Bring it back now", Variant: ui.ButtonPlain, TestID: "unsnooze"}}
+				Button: ui.Button{Label: v.tr("Bring it back now"), Variant: ui.ButtonPlain, TestID: "unsnooze"}}
 		}
 	}
 	if !s.May {
 		return out
 	}
-	out.Until = ui.Field{Name: "until", Label: "Until", Kind: ui.FieldRadios, Required: true, Error: refused.problems["until"], TestID: "snooze-until"}
+	out.Until = ui.Field{Name: "until", Label: v.tr("Until"), Kind: ui.FieldRadios, Required: true, Error: refused.problems["until"], TestID: "snooze-until"}
 	for _, p := range presets(v.now, v.ownZone()) {
 		out.Until.Options = append(out.Until.Options, ui.Option{Value: p.at.UTC().Format(time.RFC3339), Label: p.label + ", " + v.clockIn(p.at)})
 	}
-	out.Until.Options = append(out.Until.Options, ui.Option{Value: snoozeOwn, Label: "Another time"})
+	out.Until.Options = append(out.Until.Options, ui.Option{Value: snoozeOwn, Label: v.tr("Another time")})
 	for i, o := range out.Until.Options {
 		out.Until.Options[i].Selected = o.Value == refused.typed["until"] && o.Value != ""
 	}
-	out.UntilAt = refused.field(ui.Field{Name: "until_at", Label: "Another time", Kind: ui.FieldDateTime, RequiredLater: false, Hint: "On the clock of " + v.ownZone().String() + "; within 90 days."})
-	out.Why = ui.Field{ID: "f-snooze-reason", Name: "reason", Label: "Reason", Kind: ui.FieldArea, Rows: 2, Value: refused.typed["snooze_reason"], Error: refused.problems["snooze_reason"],
-		Hint: "Shown on the case and on its trail."}
+	out.UntilAt = refused.field(ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, RequiredLater: false, Hint: "On the clock of " + v.ownZone().String() + "; within 90 days."})
+	out.Why = ui.Field{ID: "f-snooze-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Rows: 2, Value: refused.typed["snooze_reason"], Error: refused.problems["snooze_reason"],
+		Hint: v.tr("Shown on the case and on its trail.")}
 	form := v.form(at + "/snooze")
 	form.Version = current
 	form.Heading, form.Errors = refused.heading, movingErrors(refused, "snooze_reason", out.Until, out.UntilAt, out.Why)
@@ -208,13 +208,13 @@ func (v *visit) reroute(page queue.CasePage, refused refusal) *views.Reroute {
 	refused = refused.of(formReroute)
 	out := &views.Reroute{Form: v.form(caseURL(page.Case.CaseID) + "/reroute")}
 	out.Form.Version = fmt.Sprint(page.Case.Version)
-	options := []ui.Option{{Label: "Choose a queue"}}
+	options := []ui.Option{{Label: v.tr("Choose a queue")}}
 	for _, q := range page.Reroute.To {
 		options = append(options, ui.Option{Value: string(q), Label: q.Title()})
 	}
-	out.To = refused.field(ui.Field{Name: "to", Label: "Queue", Kind: ui.FieldSelect, Required: true, Options: options})
-	out.Reason = ui.Field{ID: "f-reroute-reason", Name: "reason", Label: "Reason", Kind: ui.FieldArea, Rows: 2, Required: true, Value: refused.typed["reroute_reason"],
-		Error: refused.problems["reroute_reason"], Hint: "Shown to the people of that queue."}
+	out.To = refused.field(ui.Field{Name: "to", Label: v.tr("Queue"), Kind: ui.FieldSelect, Required: true, Options: options})
+	out.Reason = ui.Field{ID: "f-reroute-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Rows: 2, Required: true, Value: refused.typed["reroute_reason"],
+		Error: refused.problems["reroute_reason"], Hint: v.tr("Shown to the people of that queue.")}
 	out.Form.Heading, out.Form.Errors = refused.heading, movingErrors(refused, "reroute_reason", out.To, out.Reason)
 	return out
 }

@@ -175,26 +175,26 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		}
 		return told{what: "stopped and handed over; the case went to " + d.Queue.Title()}
 	case "case.joined":
-		return told{what: "handed over the same stop again"}
+		return told{what: w.tr("handed over the same stop again")}
 	case "case.answered":
-		return told{what: "answered the question"}
+		return told{what: w.tr("answered the question")}
 	case "case.claimed":
-		return told{what: "claimed the case"}
+		return told{what: w.tr("claimed the case")}
 	case "case.released":
-		return told{what: "released the case"}
+		return told{what: w.tr("released the case")}
 	case "case.taken_over":
 		if d.From != "" {
 			return told{what: "took the case over from " + d.From}
 		}
-		return told{what: "took the case over"}
+		return told{what: w.tr("took the case over")}
 	case "case.claim_returned":
-		return told{what: "gave the case back to " + d.Queue.Title() + ", since " + orSome(d.From, "its holder") + " no longer works there"}
+		return told{what: "gave the case back to " + d.Queue.Title() + ", since " + orSome(d.From, w.tr("its holder")) + " no longer works there"}
 	case "file.uploaded":
-		return told{what: "added the file " + orSome(d.Name, "without a name")}
+		return told{what: "added the file " + orSome(d.Name, w.tr("without a name"))}
 	case "file.removed":
-		return told{what: "removed a file that nobody used"}
+		return told{what: w.tr("removed a file that nobody used")}
 	case "file.attached":
-		return told{what: "sent the file " + orSome(d.Name, "without a name") + " along"}
+		return told{what: "sent the file " + orSome(d.Name, w.tr("without a name")) + " along"}
 	case "case.commented":
 		return told{what: "commented"}
 	case "case.decided":
@@ -204,21 +204,21 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 	case "case.moved":
 		return told{what: "moved the case to " + d.Queue.Title()}
 	case "case.withdrawn":
-		return told{what: "withdrew the case: nobody has to decide it any more", words: d.Reason}
+		return told{what: w.tr("withdrew the case: nobody has to decide it any more"), words: d.Reason}
 	case "case.resolved":
-		return told{what: "resolved the case"}
+		return told{what: w.tr("resolved the case")}
 	case "case.flagged":
-		return told{what: "suspected fraud on another case of the same " + orSome(d.Same, "supplier"), details: pairs("Case", d.FraudCase)}
+		return told{what: "suspected fraud on another case of the same " + orSome(d.Same, "supplier"), details: pairs(w.tr("Case"), d.FraudCase)}
 	case "case.duplicates_checked":
 		if d.Candidates == 0 {
-			return told{what: "looked for duplicates among the supplier’s invoices and found none"}
+			return told{what: w.tr("looked for duplicates among the supplier’s invoices and found none")}
 		}
 		return told{what: "looked for duplicates among the supplier’s invoices and found " + plural(d.Candidates, "candidate", "candidates")}
 	case "case.reopened":
 		if d.Why == "receipt" {
-			return told{what: "reported the receipt, which brought the case back"}
+			return told{what: w.tr("reported the receipt, which brought the case back")}
 		}
-		return told{what: "brought the case back, since " + orSome(dateText(d.HeldUntil), "its day") + " has come"}
+		return told{what: "brought the case back, since " + orSome(dateText(d.HeldUntil), w.tr("its day")) + " has come"}
 	case "case.rerouted":
 		return told{what: "moved the case from " + d.FromQueue.Title() + " to " + d.Queue.Title(), words: d.Reason}
 	case "case.escalated":
@@ -228,11 +228,11 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 	case "case.snooze_ended":
 		return told{what: "brought the snoozed case back, " + awakeWords(d.Why, e.ActorName)}
 	case "case.fraud_suspected":
-		return told{what: "told the AP lead of suspected fraud"}
+		return told{what: w.tr("told the AP lead of suspected fraud")}
 	}
 	if strings.HasSuffix(e.Action, "_refused") {
 		act := strings.TrimSuffix(strings.TrimPrefix(e.Action, "case."), "_refused")
-		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs("They were told", d.Message)}
+		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs(w.tr("They were told"), d.Message)}
 	}
 	return plainTold(e, d)
 }
@@ -240,27 +240,27 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 func (w words) tellHold(e models.AuditEvent, d eventData) told {
 	var more []ui.Entry
 	if d.ChecksLeft != nil {
-		more = pairs("Checks left", fmt.Sprint(*d.ChecksLeft))
+		more = pairs(w.tr("Checks left"), fmt.Sprint(*d.ChecksLeft))
 	}
 	switch e.Action {
 	case "hold.opened":
-		return told{what: "asked the desk to wait and check again"}
+		return told{what: w.tr("asked the desk to wait and check again")}
 	case "hold.joined":
-		return told{what: "asked to wait for the same thing again"}
+		return told{what: w.tr("asked to wait for the same thing again")}
 	case "hold.leased":
-		return told{what: "took the check on"}
+		return told{what: w.tr("took the check on")}
 	case "hold.checked":
-		return told{what: "checked: still missing", details: more}
+		return told{what: w.tr("checked: still missing"), details: more}
 	case "hold.check_missed":
-		return told{what: "counted a check that nobody made", details: more}
+		return told{what: w.tr("counted a check that nobody made"), details: more}
 	case "hold.released":
-		return told{what: "checked: available now; the wait is over"}
+		return told{what: w.tr("checked: available now; the wait is over")}
 	case "hold.escalated":
-		return told{what: "opened a case, since no check is left"}
+		return told{what: w.tr("opened a case, since no check is left")}
 	case "hold.resumed":
-		return told{what: "let the hold wait and check again", details: more}
+		return told{what: w.tr("let the hold wait and check again"), details: more}
 	case "hold.cancelled":
-		return told{what: "cancelled the hold", words: d.Reason}
+		return told{what: w.tr("cancelled the hold"), words: d.Reason}
 	}
 	return plainTold(e, d)
 }
@@ -268,68 +268,68 @@ func (w words) tellHold(e models.AuditEvent, d eventData) told {
 func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "request.filed":
-		return told{what: "asked for leave to call " + d.Tool, details: pairs("Amount", money(d.Amount, d.Currency))}
+		return told{what: "asked for leave to call " + d.Tool, details: pairs(w.tr("Amount"), money(d.Amount, d.Currency))}
 	case "request.joined":
-		return told{what: "asked for the same call again"}
+		return told{what: w.tr("asked for the same call again")}
 	case "request.routed", "request.routed_again":
-		rule := pairs("Rule", ruleName(d.Rule, d.RuleVersion), "Votes needed", fmt.Sprint(d.Required))
+		rule := pairs(w.tr("Rule"), ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))
 		switch {
 		case d.NamedName != "":
-			return told{what: "named " + d.NamedName + " to decide this item", details: pairs("Limit from", ruleName(d.LimitRule, d.LimitRuleVersion), "Votes needed", fmt.Sprint(d.Required))}
+			return told{what: "named " + d.NamedName + " to decide this item", details: pairs(w.tr("Limit from"), ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
 		case d.Again:
-			return told{what: "sent the request back to those who may decide it", details: append(rule, pairs("Why", d.Why)...)}
+			return told{what: w.tr("sent the request back to those who may decide it"), details: append(rule, pairs(w.tr("Why"), d.Why)...)}
 		}
-		return told{what: "routed the request by the matrix", details: pairs("Rule", ruleName(d.Rule, d.RuleVersion), "Votes needed", fmt.Sprint(d.Required))}
+		return told{what: w.tr("routed the request by the matrix"), details: pairs(w.tr("Rule"), ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
 	case "request.unrouted":
-		return told{what: "found nobody who may decide", details: pairs("Why", d.Why)}
+		return told{what: w.tr("found nobody who may decide"), details: pairs(w.tr("Why"), d.Why)}
 	case "request.approver_named":
-		return told{what: "named an approver for this request only"}
+		return told{what: w.tr("named an approver for this request only")}
 	case "request.rejected":
 		if d.SentBack {
-			return told{what: "sent the call back with a correction", details: inputEntries(d.Correction)}
+			return told{what: w.tr("sent the call back with a correction"), details: inputEntries(d.Correction)}
 		}
-		return told{what: "refused the call"}
+		return told{what: w.tr("refused the call")}
 	case "request.expired":
-		return told{what: "let the request expire: nobody decided in time"}
+		return told{what: w.tr("let the request expire: nobody decided in time")}
 	case "request.expiring":
-		return told{what: "warned those who can decide that the request expires soon"}
+		return told{what: w.tr("warned those who can decide that the request expires soon")}
 	case "approval.expiring":
-		return told{what: "warned those who approved that the approval expires soon"}
+		return told{what: w.tr("warned those who approved that the approval expires soon")}
 	case "request.questioned":
-		return told{what: "asked the agent", words: d.Question}
+		return told{what: w.tr("asked the agent"), words: d.Question}
 	case "report.reminded":
-		return told{what: "told approver and AP lead again that no report came"}
+		return told{what: w.tr("told approver and AP lead again that no report came")}
 	case "request.withdrawn":
-		return told{what: "withdrew the request", words: d.Reason}
+		return told{what: w.tr("withdrew the request"), words: d.Reason}
 	case "request.refused":
-		return told{what: "asked for a call that was refused", details: pairs("Why", d.Code)}
+		return told{what: w.tr("asked for a call that was refused"), details: pairs(w.tr("Why"), d.Code)}
 	case "vote.cast":
-		t := told{what: "voted yes", words: d.Reason, details: pairs("As", d.Role.Title(), "Limit", limitText(d.Limit, d.Currency), "Rule", ruleName(d.Rule, d.RuleVersion))}
+		t := told{what: w.tr("voted yes"), words: d.Reason, details: pairs(w.tr("As"), d.Role.Title(), w.tr("Limit"), limitText(d.Limit, d.Currency), w.tr("Rule"), ruleName(d.Rule, d.RuleVersion))}
 		if d.Decision == models.VoteReject {
-			t.what = "voted no"
+			t.what = w.tr("voted no")
 		}
 		if d.SecondStep {
-			t.details = append(t.details, ui.Pair("Second step", "confirmed that the same call ran before"))
+			t.details = append(t.details, ui.Pair(w.tr("Second step"), w.tr("confirmed that the same call ran before")))
 		}
 		return t
 	case "vote.refused":
-		return told{what: "tried to vote and was refused", details: pairs("They were told", orSome(d.Why, d.Message))}
+		return told{what: w.tr("tried to vote and was refused"), details: pairs(w.tr("They were told"), orSome(d.Why, d.Message))}
 	case "approval.granted":
-		return told{what: "granted the approval, since enough people said yes", details: pairs("Approval", d.Approval)}
+		return told{what: w.tr("granted the approval, since enough people said yes"), details: pairs(w.tr("Approval"), d.Approval)}
 	case "approval.redeemed":
-		return told{what: "used the approval for exactly this call"}
+		return told{what: w.tr("used the approval for exactly this call")}
 	case "approval.retried":
-		return told{what: "used the approval again after a write that failed"}
+		return told{what: w.tr("used the approval again after a write that failed")}
 	case "approval.revoked":
-		return told{what: "revoked the approval", words: d.Reason}
+		return told{what: w.tr("revoked the approval"), words: d.Reason}
 	case "approval.expired":
-		return told{what: "let the approval expire unused"}
+		return told{what: w.tr("let the approval expire unused")}
 	case "redeem.refused":
-		return told{what: "tried to use an approval and was refused", details: pairs("Why", strings.ReplaceAll(d.Reason, "_", " "))}
+		return told{what: w.tr("tried to use an approval and was refused"), details: pairs(w.tr("Why"), strings.ReplaceAll(d.Reason, "_", " "))}
 	case "write.reported":
-		return told{what: "reported the write as " + d.Status, details: pairs("Document", d.DocumentNumber, "Message", d.Message)}
+		return told{what: "reported the write as " + d.Status, details: pairs(w.tr("Document"), d.DocumentNumber, w.tr("Message"), d.Message)}
 	case "report.overdue":
-		return told{what: "told approver and AP lead that no report came"}
+		return told{what: w.tr("told approver and AP lead that no report came")}
 	}
 	return plainTold(e, d)
 }
@@ -337,20 +337,20 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "confirmation.requested":
-		return told{what: "forwarded a question about " + d.Tool, details: pairs("Server", d.Server, "Who answers", d.Role.Title())}
+		return told{what: "forwarded a question about " + d.Tool, details: pairs(w.tr("Server"), d.Server, w.tr("Who answers"), d.Role.Title())}
 	case "confirmation.answered":
-		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs("As", roleWords(string(d.Role)))}
+		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs(w.tr("As"), roleWords(string(d.Role)))}
 		if d.Role == "" {
-			t.what = "was answered with cancel at once"
+			t.what = w.tr("was answered with cancel at once")
 		}
 		if d.SecondStep {
-			t.details = append(t.details, ui.Pair("Second step", "shown the call once more, and meant it"))
+			t.details = append(t.details, ui.Pair(w.tr("Second step"), w.tr("shown the call once more, and meant it")))
 		}
 		return t
 	case "confirmation.asked":
 		return told{what: "was asked to have a person confirm " + d.Tool}
 	case "confirmation.answered_in_client":
-		t := told{what: "passed on a no to " + d.Tool, words: d.Reason, details: pairs("Who answered", d.Note)}
+		t := told{what: "passed on a no to " + d.Tool, words: d.Reason, details: pairs(w.tr("Who answered"), d.Note)}
 		switch {
 		case d.Action == models.ElicitCancel:
 			t.what = "passed on that nobody answered about " + d.Tool
@@ -359,22 +359,22 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 		}
 		return t
 	case "confirmation.refused":
-		return told{what: "forwarded a question that asks for a secret, which was refused", details: pairs("Server", d.Server, "Tool", d.Tool)}
+		return told{what: w.tr("forwarded a question that asks for a secret, which was refused"), details: pairs(w.tr("Server"), d.Server, w.tr("Tool"), d.Tool)}
 	case "confirmation.answer_refused":
-		return told{what: "tried to answer and was refused", details: pairs("They were told", d.Why)}
+		return told{what: w.tr("tried to answer and was refused"), details: pairs(w.tr("They were told"), d.Why)}
 	case "confirmation.taken":
-		return told{what: "took the answer for exactly this call"}
+		return told{what: w.tr("took the answer for exactly this call")}
 	case "confirmation.cancel_taken":
-		return told{what: "was told cancel"}
+		return told{what: w.tr("was told cancel")}
 	case "confirmation.take_refused":
-		return told{what: "tried to take the answer for another key or call and was refused"}
+		return told{what: w.tr("tried to take the answer for another key or call and was refused")}
 	case "confirmation.withdrawn":
-		return told{what: "withdrew the question"}
+		return told{what: w.tr("withdrew the question")}
 	case "confirmation.expired":
 		if d.Answered {
-			return told{what: "let the answer expire: nobody took it in time"}
+			return told{what: w.tr("let the answer expire: nobody took it in time")}
 		}
-		return told{what: "let the question expire: nobody answered in time, so the answer is cancel"}
+		return told{what: w.tr("let the question expire: nobody answered in time, so the answer is cancel")}
 	}
 	return plainTold(e, d)
 }

@@ -185,12 +185,12 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 		return strconv.FormatInt(n, 10)
 	}
 	desk := views.NavGroup{Items: []views.NavItem{
-		item("Your desk", "/", "", "", "nav-home"),
-		item("Approvals", "/approvals", beside.waiting.text(), "waiting for you", "nav-approvals"),
-		item("Confirmations", "/confirmations", number(int64(len(beside.answers))), "waiting for you", "nav-confirmations"),
-		item("Holds", "/holds", "", "", "nav-holds"),
+		item(v.tr("Your desk"), "/", "", "", "nav-home"),
+		item(v.tr("Approvals"), "/approvals", beside.waiting.text(), v.tr("waiting for you"), "nav-approvals"),
+		item(v.tr("Confirmations"), "/confirmations", number(int64(len(beside.answers))), v.tr("waiting for you"), "nav-confirmations"),
+		item(v.tr("Holds"), "/holds", "", "", "nav-holds"),
 	}}
-	queues := views.NavGroup{Heading: "Queues", Items: []views.NavItem{item(allCases, allCasesPath, number(countsIn("", beside.queues).Open), "open", "nav-cases")}}
+	queues := views.NavGroup{Heading: v.tr("Queues"), Items: []views.NavItem{item(allCases, allCasesPath, number(countsIn("", beside.queues).Open), "open", "nav-cases")}}
 	for _, q := range models.Queues() {
 		open := int64(0)
 		for _, c := range beside.queues {
@@ -200,13 +200,13 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 		}
 		queues.Items = append(queues.Items, item(q.Title(), queueURL(q), number(open), "open", "nav-queue-"+string(q)))
 	}
-	settings := views.NavGroup{Heading: "Workspace", Items: []views.NavItem{
-		item("Settings", "/settings", "", "", "nav-settings"),
-		item("Approval rules", "/settings/rules", "", "", "nav-rules"),
-		item("Away", delegationsPath, "", "", "nav-away"),
+	settings := views.NavGroup{Heading: v.tr("Workspace"), Items: []views.NavItem{
+		item(v.tr("Settings"), "/settings", "", "", "nav-settings"),
+		item(v.tr("Approval rules"), "/settings/rules", "", "", "nav-rules"),
+		item(v.tr("Away"), delegationsPath, "", "", "nav-away"),
 	}}
 	if readsAudit(v.by) {
-		settings.Items = append(settings.Items, item("Audit trail", auditPath, "", "", "nav-audit"))
+		settings.Items = append(settings.Items, item(v.tr("Audit trail"), auditPath, "", "", "nav-audit"))
 	}
 	if kept := v.viewsNav(beside.views, beside.allViews, self); kept != nil {
 		for _, i := range kept.Items { // a list that is kept is one place, not two

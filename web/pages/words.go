@@ -9,14 +9,47 @@ import (
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
 // words puts times into the words of one reader: seen from now, in the workspace's zone.
 type words struct {
+	lang *lang.Lang
 	now  time.Time
 	zone *time.Location
 	timing
+}
+
+// tr is a message in the reader's language; see package lang.
+func (w words) tr(id string, values ...any) string { return w.lang.T(id, values...) }
+
+// trn is the form of a message that goes with a count, its first value.
+func (w words) trn(one, many string, count int, values ...any) string {
+	return w.lang.N(one, many, count, values...)
+}
+
+// trc is a message whose English means several things.
+func (w words) trc(in, id string, values ...any) string { return w.lang.C(in, id, values...) }
+
+// number is an amount without its currency, in the reader's figures.
+func (w words) number(m models.Money) string {
+	return w.lang.Figures(strings.ReplaceAll(strings.ReplaceAll(m.FormatNumber(), ",", ""), "\u2212", "-"))
+}
+
+// figures groups an amount without its currency. Text that is no amount in that currency comes back
+// whole.
+func (w words) figures(amount, currency string) string {
+	m, err := models.ParseMoney(amount, currency)
+	if err != nil {
+		return w.lang.Figures(amount)
+	}
+	return w.number(m)
+}
+
+// money is an amount with its currency for use in a sentence.
+func (w words) money(amount, currency string) string {
+	return strings.TrimSpace(w.figures(amount, currency) + " " + currency)
 }
 
 // at is a moment that was or will be; no time is the moment that shows nothing.
@@ -24,7 +57,7 @@ func (w words) at(t models.Time) ui.Moment {
 	if t.IsZero() {
 		return ui.Moment{}
 	}
-	return ui.At(t.Time, w.now, w.zone)
+	return ui.At(w.lang, t.Time, w.now, w.zone)
 }
 
 // age is how long ago something was.
@@ -32,7 +65,7 @@ func (w words) age(t models.Time) ui.Moment {
 	if t.IsZero() {
 		return ui.Moment{}
 	}
-	return ui.AgeAt(t.Time, w.now, w.zone)
+	return ui.AgeAt(w.lang, t.Time, w.now, w.zone)
 }
 
 // due is a moment by which something is to be done.
@@ -40,7 +73,7 @@ func (w words) due(t models.Time) ui.Moment {
 	if t.IsZero() {
 		return ui.Moment{}
 	}
-	return ui.DueAt(t.Time, w.now, w.zone)
+	return ui.DueAt(w.lang, t.Time, w.now, w.zone)
 }
 
 // exactly is date and time of day.
@@ -48,7 +81,7 @@ func (w words) exactly(t models.Time) ui.Moment {
 	if t.IsZero() {
 		return ui.Moment{}
 	}
-	return ui.Exactly(t.Time, w.zone)
+	return ui.Exactly(w.lang, t.Time, w.zone)
 }
 
 // expires is a moment after which it is too late.
@@ -82,7 +115,7 @@ func (w words) day(t models.Time) string { return t.In(w.zone).Format("2 Jan 200
 func (w words) today() models.Date { return models.DateOf(models.At(w.now), w.zone) }
 
 // ago is a moment within a sentence.
-func (w words) ago(t models.Time) string { return ui.Ago(t.Time, w.now) }
+func (w words) ago(t models.Time) string { return w.lang.Ago(t.Time, w.now) }
 
 // date writes a plain date, which is the same in every zone.
 func date(d models.Date) string {
@@ -116,7 +149,7 @@ func weekday(d models.Date) string {
 func figures(amount, currency string) string {
 	m, err := models.ParseMoney(amount, currency)
 	if err != nil {
-		return ui.Figures(amount)
+		return lang.English().Figures(amount)
 	}
 	return m.FormatNumber()
 }
@@ -139,7 +172,7 @@ func span(d time.Duration) string {
 	if d > 0 && d < 48*time.Hour && d%time.Hour != 0 {
 		return strconv.Itoa(int(d/time.Minute)) + " min"
 	}
-	if s := ui.Span(d); s != "" {
+	if s := lang.English().Span(d); s != "" {
 		return s
 	}
 	return strconv.Itoa(int(d/time.Second)) + " s"
@@ -449,7 +482,7 @@ func before(words, text string) string {
 // in says how far away a moment to come is, rounded to the nearest unit: seven days that began a moment
 // ago are seven days.
 func (w words) in(t models.Time) string {
-	if left := ui.Span(nearest(t.Sub(w.now))); left != "" {
+	if left := lang.English().Span(nearest(t.Sub(w.now))); left != "" {
 		return "in " + left
 	}
 	return "now"

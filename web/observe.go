@@ -14,6 +14,7 @@ import (
 	"github.com/apdesk/apdesk/static"
 	"github.com/apdesk/apdesk/web/auth"
 	"github.com/apdesk/apdesk/web/problem"
+	"github.com/apdesk/apdesk/web/proxy"
 )
 
 // contentPolicy lets a page load nothing but the desk's own style, script and pictures, and lets
@@ -51,7 +52,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 		return nil
 	}
 	line := []slog.Attr{slog.String("method", c.Method()), slog.String("route", route), slog.Int("status", status),
-		slog.Duration("took", took), slog.Int("bytes", len(c.Request().Body())), slog.String("request_id", problem.RequestID(c)), slog.String("address", c.IP())}
+		slog.Duration("took", took), slog.Int("bytes", len(c.Request().Body())), slog.String("request_id", problem.RequestID(c)), slog.String("address", proxy.Of(c).Address)}
 	if id, ok := auth.IdentityOf(c); ok {
 		line = append(line, slog.String("user", id.User.ID))
 		line = append(line, slog.String("token_type", id.TokenType()))
@@ -87,11 +88,35 @@ func (s *Server) setHeaders(c *fiber.Ctx) {
 	c.Set(fiber.HeaderReferrerPolicy, "same-origin")
 	c.Set("Cross-Origin-Opener-Policy", "same-origin")
 	c.Set("Cross-Origin-Resource-Policy", "same-origin")
-	c.Set(fiber.HeaderPermissionsPolicy, "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	c.Set("X-Permitted-Cross-Domain-Policies", "none")
+	c.Set(fiber.HeaderPermissionsPolicy, permissions)
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	if s.strictTransport {
-		c.Set(fiber.HeaderStrictTransportSecurity, "max-age=31536000")
+	if s.strictTransport || proxy.Of(c).Proto == "https" {
+		c.Set(fiber.HeaderStrictTransportSecurity, strictTransport)
 	}
+}
+
+// permissions are what pages may use of the device. Passkeys are for the desk's own pages alone.
+const permissions = "accelerometer=(), autoplay=(), browsing-topics=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), " +
+	"publickey-credentials-create=(self), publickey-credentials-get=(self), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"
+
+// strictTransport keeps browsers on https for a year.
+const strictTransport = "max-age=31536000"
+
+// strict is headers for the MCP endpoint.
+func (s *Server) strict(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+		h.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'")
+		h.Set(fiber.HeaderXFrameOptions, "DENY")
+		h.Set(fiber.HeaderReferrerPolicy, "no-referrer")
+		h.Set(fiber.HeaderCacheControl, "no-store")
+		if s.strictTransport || proxy.From(r.Context()).Proto == "https" {
+			h.Set(fiber.HeaderStrictTransportSecurity, strictTransport)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // serveStatic answers an asset. Under the name that carries its hash it may be kept for ever.

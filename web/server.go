@@ -25,6 +25,7 @@ import (
 	"github.com/apdesk/apdesk/web/mcpserver"
 	"github.com/apdesk/apdesk/web/pages"
 	"github.com/apdesk/apdesk/web/problem"
+	"github.com/apdesk/apdesk/web/proxy"
 	"github.com/apdesk/apdesk/web/upload"
 )
 
@@ -32,8 +33,9 @@ import (
 const (
 	BodyLimit      = 14 << 20 // bytes
 	requestTime    = 90 * time.Second
-	readTime       = 2 * time.Minute
-	writeTime      = 10 * time.Minute // a live page opens its stream again after this
+	readTime       = 2 * time.Minute  // for the whole body
+	writeTime      = 2 * time.Minute  // for the whole answer, from when it is known
+	streamTime     = 10 * time.Minute // a live page opens its stream again after this
 	idleTime       = 2 * time.Minute
 	headerTime     = 10 * time.Second
 	readBufferSize = 16 << 10 // of headers
@@ -56,7 +58,9 @@ type Config struct {
 	OAuth *oauth.Verifier // of an identity provider's access tokens; nil: only the desk's own tokens
 
 	SecretKey []byte // 32 bytes or more; the same on every replica
-	RateLimit int    // calls a second per user, and on MCP per address, with bursts of five times as many; 0 is off
+	// Proxies are believed when they say for whom they ask; the zero value believes none.
+	Proxies   proxy.Trust
+	RateLimit int // calls a second per user, and per address, with bursts of five times as many; 0 is off
 	Version   string
 	Logger    *slog.Logger
 }
@@ -102,14 +106,15 @@ func New(cfg Config) (*Server, error) {
 
 	s.app = fiber.New(fiber.Config{
 		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
-		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: readBufferSize, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: readBufferSize, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorHandler: s.failed,
 	})
-	s.app.Server().HeaderReceived = bodyLimits
-	s.app.Use(s.observe, s.headers, readable)
+	s.app.Server().HeaderReceived = bounds
+	s.app.Use(cfg.Proxies.Handler, s.observe, s.headers, unambiguous)
 	s.app.Get("/healthz", s.healthz)
 	s.app.Get("/readyz", s.readyz)
 	s.app.Get("/metrics", s.metrics.handler())
+	s.app.Use(s.limitStrangers(newLimiter(cfg.RateLimit, cfg.Store.Now)), readable)
 	s.app.Get("/static/*", serveStatic)
 	s.app.All("/mcp", s.misdirected)
 	api.New(api.Config{
@@ -122,23 +127,30 @@ func New(cfg Config) (*Server, error) {
 	s.pages.Mount(s.app)
 
 	s.mcp = &http.Server{
-		Handler: s.metrics.counting(mcpserver.New(mcpserver.Config{
+		Handler: cfg.Proxies.Behind(s.strict(s.metrics.counting(mcpserver.New(mcpserver.Config{
 			Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, PublicURL: cfg.PublicURL, MCPURL: cfg.MCPURL, Version: cfg.Version,
 			LimitPerson: perPerson, LimitAddress: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Observe: s.metrics.toolCalled, Waiting: s.metrics.waiting("mcp"),
 			Identify: identify, AuthorizationServers: issuers, OAuthScopes: scopes, Stopping: s.ctx.Done(), Logger: cfg.Logger,
-		})),
-		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,
+		})))),
+		// The time to write counts from the last header on: body, wait and answer.
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: readTime + requestTime + writeTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
 
-// bodyLimits lets a request that may carry a file be larger than others.
-func bodyLimits(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if upload.Takes(string(h.Method()), string(h.RequestURI())) {
-		return fasthttp.RequestConfig{MaxRequestBodySize: upload.BodyLimit}
+// bounds are the limits of one request, once its headers are there: one that may carry a file may be
+// larger than others, and a live stream is written for longer.
+func bounds(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	limit := fasthttp.RequestConfig{MaxRequestBodySize: BodyLimit, ReadTimeout: readTime, WriteTimeout: writeTime}
+	path, _, _ := strings.Cut(string(h.RequestURI()), "?")
+	switch {
+	case upload.Takes(string(h.Method()), path):
+		limit.MaxRequestBodySize = upload.BodyLimit
+	case path == pages.LivePath:
+		limit.WriteTimeout = streamTime
 	}
-	return fasthttp.RequestConfig{MaxRequestBodySize: BodyLimit}
+	return limit
 }
 
 // Addresses are where the server really listens, once it does. They differ from those configured when
@@ -241,7 +253,7 @@ func (s *Server) failed(c *fiber.Ctx, err error) error {
 		s.setHeaders(c)
 		_, status, _ := problem.Of(err, "")
 		s.metrics.observe("people", "other", "none", status, 0)
-		s.log.InfoContext(c.UserContext(), "request refused unread", "status", status, "request_id", problem.RequestID(c), "address", c.IP(), "cause", err)
+		s.log.InfoContext(c.UserContext(), "request refused unread", "status", status, "request_id", problem.RequestID(c), "address", proxy.Of(c).Address, "cause", err)
 	}
 	var web *fiber.Error
 	if errors.As(err, &web) && web.Code == http.StatusRequestEntityTooLarge {

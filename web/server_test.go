@@ -30,7 +30,12 @@ type running struct {
 
 func run(t *testing.T, change ...func(*Config)) *running {
 	t.Helper()
-	w := newWorld(t, change...)
+	return runWorld(t, newWorld(t, change...))
+}
+
+// runWorld puts a desk on sockets.
+func runWorld(t *testing.T, w *world) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{world: w, stop: cancel, ended: make(chan error, 1)}
 	go func() { r.ended <- w.server.Run(ctx) }()

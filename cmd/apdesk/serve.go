@@ -19,6 +19,7 @@ import (
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web"
 	"github.com/apdesk/apdesk/web/auth/oauth"
+	"github.com/apdesk/apdesk/web/proxy"
 )
 
 type serveCmd struct {
@@ -34,6 +35,7 @@ type serveCmd struct {
 	OAuthSubjects []string      `help:"Users of the provider's subjects, as SUBJECT=EMAIL; others are found by verified e-mail." name:"oauth-subject" env:"APDESK_OAUTH_SUBJECTS" placeholder:"SUBJECT=EMAIL"`
 	OAuthSkew     time.Duration `help:"How far the provider's clock may differ." name:"oauth-skew" default:"60s" env:"APDESK_OAUTH_SKEW"`
 	RateLimit     int           `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
+	TrustedProxy  []string      `help:"Proxies that are believed when they say for whom they ask (X-Forwarded-For, -Proto and -Host), as addresses or ranges; default none." name:"trusted-proxy" env:"APDESK_TRUSTED_PROXIES" placeholder:"CIDR,..."`
 	Insecure      bool          `help:"Take connections from other machines without https, on a network that nobody else is on." env:"APDESK_INSECURE"`
 }
 
@@ -80,6 +82,10 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 		return err
 	}
 
+	proxies, err := proxy.Parse(c.TrustedProxy...)
+	if err != nil {
+		return fmt.Errorf("--trusted-proxy: %w", err)
+	}
 	tokens, err := c.oauth(store, mcpURL)
 	if err != nil {
 		return err
@@ -87,7 +93,7 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	server, err := web.New(web.Config{
 		Store: store, Queue: cases, Approvals: grants, Confirm: confirmations,
 		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL, OAuth: tokens,
-		SecretKey: key, RateLimit: c.RateLimit, Logger: e.log, Version: version(),
+		SecretKey: key, Proxies: proxies, RateLimit: c.RateLimit, Logger: e.log, Version: version(),
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2/utils"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/proxy"
 	"github.com/apdesk/apdesk/web/upload"
 )
 
@@ -53,10 +54,14 @@ func New(store *models.Store, secretKey []byte, publicURL string) (*Auth, error)
 	return a, nil
 }
 
-// cookie is the full name of a cookie. With the prefix a browser takes it only over https, for this
+// Secure says whether a request came over https: because people use the desk so, or because a trusted
+// proxy says so.
+func (a *Auth) Secure(c *fiber.Ctx) bool { return a.secure || proxy.Of(c).Proto == "https" }
+
+// Cookie is the full name of a cookie. With the prefix a browser takes it only over https, for this
 // host and the whole site, so that no neighbour can plant one.
-func (a *Auth) cookie(name string) string {
-	if a.secure {
+func (a *Auth) Cookie(c *fiber.Ctx, name string) string {
+	if a.Secure(c) {
 		return "__Host-" + name
 	}
 	return name
@@ -68,7 +73,7 @@ const (
 )
 
 func (a *Auth) setCookie(c *fiber.Ctx, name, value string, life time.Duration) {
-	cookie := &fiber.Cookie{Name: a.cookie(name), Value: value, Path: "/", HTTPOnly: true, Secure: a.secure, SameSite: fiber.CookieSameSiteLaxMode,
+	cookie := &fiber.Cookie{Name: a.Cookie(c, name), Value: value, Path: "/", HTTPOnly: true, Secure: a.Secure(c), SameSite: fiber.CookieSameSiteLaxMode,
 		MaxAge: int(life / time.Second)}
 	if life <= 0 {
 		cookie.MaxAge, cookie.Expires = -1, time.Unix(1, 0)
@@ -81,7 +86,7 @@ func (a *Auth) Session(c *fiber.Ctx) (models.Identity, error) {
 	if id, ok := IdentityOf(c); ok && id.Session != nil {
 		return id, nil
 	}
-	secret := utils.CopyString(c.Cookies(a.cookie(sessionCookie)))
+	secret := utils.CopyString(c.Cookies(a.Cookie(c, sessionCookie)))
 	id, err := a.store.IdentityBySession(c.UserContext(), secret)
 	if err != nil {
 		if secret != "" && models.IsCode(err, models.Unauthenticated) {
@@ -96,7 +101,7 @@ func (a *Auth) Session(c *fiber.Ctx) (models.Identity, error) {
 
 // SignIn checks a password and starts a session. It fails with unauthenticated or RATE_LIMITED.
 func (a *Auth) SignIn(c *fiber.Ctx, email, password string) error {
-	secret, id, err := a.store.SignIn(c.UserContext(), strings.Clone(email), strings.Clone(password), utils.CopyString(c.IP()), utils.CopyString(c.Get(fiber.HeaderUserAgent)))
+	secret, id, err := a.store.SignIn(c.UserContext(), strings.Clone(email), strings.Clone(password), proxy.Of(c).Address, utils.CopyString(c.Get(fiber.HeaderUserAgent)))
 	if err != nil {
 		return err
 	}
@@ -145,7 +150,7 @@ func (a *Auth) preSession(c *fiber.Ctx) string {
 	if known, ok := c.Locals(preSessionKey).(string); ok {
 		return known
 	}
-	secret := utils.CopyString(c.Cookies(a.cookie(preSessionCookie)))
+	secret := utils.CopyString(c.Cookies(a.Cookie(c, preSessionCookie)))
 	if len(secret) < 32 || len(secret) > 128 {
 		secret = models.Secret(rand.Reader, 32)
 		a.setCookie(c, preSessionCookie, secret, preSessionLife)
@@ -168,7 +173,7 @@ func (a *Auth) CheckCSRF(c *fiber.Ctx) error {
 		return err
 	}
 	if secret == "" {
-		secret = c.Cookies(a.cookie(preSessionCookie))
+		secret = c.Cookies(a.Cookie(c, preSessionCookie))
 	}
 	sent := subtle.ConstantTimeCompare([]byte(posted(c, CSRFField)), []byte(a.token(secret))) == 1
 	if secret == "" || !sent || !a.OwnOrigin(c) {
@@ -194,7 +199,7 @@ func (a *Auth) OwnOrigin(c *fiber.Ctx) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && !a.secure && u.Host != "" && u.Host == strings.ToLower(string(c.Context().Host()))
+	return err == nil && !a.secure && u.Host != "" && u.Host == proxy.HostOf(c) && (u.Scheme == "https" || !a.Secure(c))
 }
 
 // posted is a field of the form's body, never of the address.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/proxy"
 )
 
 // Limit counts one call of somebody, or says how long they have to wait for the next.
@@ -43,21 +43,14 @@ func (h *handler) checkPerson(id models.Identity) error {
 	return nil
 }
 
-// addressOf is whom a connection counts for: its address, of IPv6 the part that one customer is given.
-func addressOf(r *http.Request) string {
+// addressOf is whom a connection counts for.
+func addressOf(r *http.Request) string { return proxy.Network(clientOf(r)) }
+
+// clientOf is the address that sent a request, without its port.
+func clientOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is6() {
-		if prefix, err := addr.Prefix(64); err == nil {
-			return prefix.String()
-		}
-	}
-	return addr.String()
+	return host
 }

@@ -74,6 +74,7 @@ func (h *handler) logCall(x *exchange, took time.Duration) {
 		slog.String("status", status),
 		slog.Duration("duration", took),
 		slog.String("request_id", x.requestID),
+		slog.String("address", x.address),
 	}
 	if x.log.subject != "" {
 		attrs = append(attrs, slog.String("subject", x.log.subject))

@@ -168,6 +168,7 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 type exchange struct {
 	http      context.Context // ends when the client goes away
 	requestID string
+	address   string // that the request came from
 	identity  models.Identity
 	header    string // workspace named by header
 	query     string // workspace named by query
@@ -186,7 +187,7 @@ func exchangeOf(ctx context.Context) *exchange {
 // endpoint checks a request in the published order and hands it to the SDK.
 func (h *handler) endpoint(w http.ResponseWriter, r *http.Request) {
 	started := time.Now() // how long it took, not when it was
-	x := &exchange{http: r.Context(), requestID: h.cfg.Store.NewID("req")}
+	x := &exchange{http: r.Context(), requestID: h.cfg.Store.NewID("req"), address: clientOf(r)}
 	w.Header().Set("X-Request-Id", x.requestID)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	version, body, refused := h.check(w, r, x)

@@ -74,17 +74,17 @@ func (p *Pages) say(c *fiber.Ctx, message string) {
 	if message == "" {
 		return
 	}
-	c.Cookie(&fiber.Cookie{Name: flashCookie, Value: message, Path: "/", MaxAge: int(flashLife / time.Second),
-		HTTPOnly: true, Secure: p.secure, SameSite: fiber.CookieSameSiteLaxMode})
+	c.Cookie(&fiber.Cookie{Name: p.auth.Cookie(c, flashCookie), Value: message, Path: "/", MaxAge: int(flashLife / time.Second),
+		HTTPOnly: true, Secure: p.auth.Secure(c), SameSite: fiber.CookieSameSiteLaxMode})
 }
 
 // said takes the message left for this page, once.
 func (p *Pages) said(c *fiber.Ctx) []ui.Flash {
-	message, _, _ := strings.Cut(c.Cookies(flashCookie), ".") // what follows names the record it is about
+	message, _, _ := strings.Cut(c.Cookies(p.auth.Cookie(c, flashCookie)), ".") // what follows names the record it is about
 	if message == "" {
 		return nil
 	}
-	c.Cookie(&fiber.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, Expires: time.Unix(1, 0), HTTPOnly: true, Secure: p.secure, SameSite: fiber.CookieSameSiteLaxMode})
+	c.Cookie(&fiber.Cookie{Name: p.auth.Cookie(c, flashCookie), Path: "/", MaxAge: -1, Expires: time.Unix(1, 0), HTTPOnly: true, Secure: p.auth.Secure(c), SameSite: fiber.CookieSameSiteLaxMode})
 	flash, known := flashes[message]
 	if !known {
 		return nil

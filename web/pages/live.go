@@ -11,6 +11,9 @@ import (
 	"github.com/apdesk/apdesk/models"
 )
 
+// LivePath is the address of the live streams.
+const LivePath = "/live"
+
 const (
 	// heartbeat is how often an idle stream writes, which is the only way to notice that its reader
 	// has left, and how soon a stream ends after its session.

@@ -16,6 +16,7 @@ import (
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
+	"github.com/apdesk/apdesk/web/proxy"
 )
 
 // maxFrom bounds the address of a list that other addresses carry along.
@@ -52,7 +53,7 @@ func (v *visit) from() string {
 		return named
 	}
 	came, err := url.Parse(v.c.Get(fiber.HeaderReferer))
-	if err != nil || came.Host == "" || came.Host != string(v.c.Context().Host()) {
+	if err != nil || came.Host == "" || strings.ToLower(came.Host) != proxy.HostOf(v.c) {
 		return ""
 	}
 	return listPath(came.RequestURI())
@@ -377,7 +378,7 @@ func (v *visit) nothingLeft(o origin) error {
 // said takes the message left for this page. One about a record says which, since the person is
 // elsewhere by now.
 func (v *visit) said() []ui.Flash {
-	_, subject, about := strings.Cut(v.c.Cookies(flashCookie), ".")
+	_, subject, about := strings.Cut(v.c.Cookies(v.p.auth.Cookie(v.c, flashCookie)), ".")
 	out := v.p.said(v.c)
 	if about && len(out) == 1 {
 		if words := v.aboutRecord(strings.Clone(subject)); words != "" {

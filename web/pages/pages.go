@@ -25,7 +25,7 @@ type Config struct {
 	Approvals *approvals.Service
 	Confirm   *confirm.Service
 	Auth      *auth.Auth
-	// PublicURL is the address people use; cookies are for https only when it is one.
+	// PublicURL is the address people use.
 	PublicURL string
 	Logger    *slog.Logger
 	// Context ends when the desk shuts down, and with it every live stream. nil never ends.
@@ -40,15 +40,13 @@ type Pages struct {
 	confirm   *confirm.Service
 	auth      *auth.Auth
 	publicURL string
-	secure    bool
 	log       *slog.Logger
 	app       context.Context
 }
 
 // New makes the pages.
 func New(cfg Config) *Pages {
-	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context, publicURL: cfg.PublicURL,
-		secure: strings.HasPrefix(strings.ToLower(cfg.PublicURL), "https://")}
+	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context, publicURL: cfg.PublicURL}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -75,7 +73,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	}
 	post("/logout", (*visit).signOut)
 	post("/workspace", (*visit).switchWorkspace)
-	get("/live", (*visit).live)
+	get(LivePath, (*visit).live)
 
 	get("/", (*visit).home)
 	mountLists(get, post)
@@ -142,7 +140,7 @@ func (p *Pages) guarded(h fiber.Handler) fiber.Handler {
 func (p *Pages) signedIn(h func(*visit) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		v, err := p.visit(c)
-		if models.IsCode(err, models.Unauthenticated) && c.Path() != "/live" {
+		if models.IsCode(err, models.Unauthenticated) && c.Path() != LivePath {
 			return p.toLogin(c) // a stream is no page: it just ends
 		}
 		if err != nil {

@@ -24,6 +24,7 @@ type Health struct {
 	IdleTokens     []string // not used for IdleToken
 	LastBackup     Time
 	LastCheckpoint Time
+	ClockAhead     time.Duration // of the database's server over this machine; 0 on SQLite, which has no clock of its own
 }
 
 // WorkspaceHealth is what one workspace lacks.
@@ -81,6 +82,9 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 	if err := s.settings(ctx, h.Settings); err != nil {
 		return h, err
 	}
+	if h.ClockAhead, err = s.clockAhead(ctx); err != nil {
+		return h, err
+	}
 	err = s.View(ctx, Principal{}, func(tx *Tx) error {
 		if err := tx.DB.Raw("SELECT MAX(version_id) FROM goose_db_version").Scan(&h.Schema).Error; err != nil {
 			return err
@@ -130,6 +134,51 @@ func (s *Store) settings(ctx context.Context, into map[string]string) error {
 		into[name] = value
 	}
 	return nil
+}
+
+// clockAhead is how far the clock of the database's server is ahead, to within half the time the question
+// took.
+func (s *Store) clockAhead(ctx context.Context) (time.Duration, error) {
+	if !s.postgres {
+		return 0, nil
+	}
+	db, err := s.write.DB()
+	if err != nil {
+		return 0, err
+	}
+	asked := s.clock()
+	var there time.Time
+	if err := db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
+		return 0, fmt.Errorf("models: the database's clock: %w", translate(err))
+	}
+	answered := s.clock()
+	return there.Sub(asked.Add(answered.Sub(asked) / 2)), nil
+}
+
+// mostPasswordsTried bounds how many passwords PeopleWithPassword tries, since each takes as long as a sign-in.
+const mostPasswordsTried = 20
+
+// PeopleWithPassword names those among the people last added who can sign in with a password that
+// everybody knows, by e-mail.
+func (s *Store) PeopleWithPassword(ctx context.Context, known string) ([]string, error) {
+	var people []User
+	err := s.View(ctx, Principal{}, func(tx *Tx) error {
+		return tx.DB.Where("kind = ? AND active AND password_hash <> ''", KindPerson).Order("created_at DESC").Limit(mostPasswordsTried).Find(&people).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, u := range people {
+		same, err := comparePassword(ctx, known, u.PasswordHash)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			found = append(found, u.Email)
+		}
+	}
+	return found, nil
 }
 
 func (tx *Tx) healthOfTrail(h *Health) error {

@@ -169,7 +169,9 @@ func trusting(t *testing.T) func(*Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *Config) { c.Proxies, c.PublicURL, c.MCPURL = trust, "http://desk.example.test", "http://desk.example.test/mcp" }
+	return func(c *Config) {
+		c.Proxies, c.PublicURL, c.MCPURL = trust, "http://desk.example.test", "http://desk.example.test/mcp"
+	}
 }
 
 func (r *running) ask(t *testing.T, method, url string, headers ...string) answer {

@@ -2,18 +2,23 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/proxy"
 )
 
 type doctorCmd struct {
@@ -58,7 +63,7 @@ func (d *doctor) problem(check, text, do string) {
 
 func (c doctorCmd) Run(e *env) error {
 	d := &doctor{now: time.Now()}
-	d.addresses(c.Serve)
+	d.addresses(c.Serve, e.cli.Database)
 	d.issuer(e.ctx, c.Serve.OAuthIssuer)
 	d.key(c.Serve, e.cli.Database)
 	if d.files(e.cli.Database) {
@@ -114,44 +119,125 @@ func readable(rawURL string) bool {
 	return err == nil && u.Scheme != "https" && !loopback(u.Host) && !loopback(u.Hostname())
 }
 
-// checkUnsafe refuses to serve what would carry passwords and tokens over a network for everybody on
-// it to read: an address that other machines reach, under a public URL that is not https.
-func checkUnsafe(c serveCmd, publicURL, mcpURL string) error {
+// danger is a setting, or a mix of settings, with which the desk does not start unless --insecure says so.
+type danger struct{ check, text, do string }
+
+// dangers are the settings that would let others read or forge what people and agents send.
+func dangers(c serveCmd, publicURL, mcpURL, database string, proxies proxy.Trust) []danger {
+	var found []danger
+	const tls = "Put a proxy with TLS before the desk and give --public-url https://…; or listen on 127.0.0.1; or, on a network that nobody else is on, give --insecure"
+	for _, x := range []struct{ flag, addr, urlFlag, url, word string }{
+		{"--addr", c.Addr, "--public-url", publicURL, "public URL"}, {"--mcp-addr", c.MCPAddr, "--mcp-url", mcpURL, "MCP URL"}} {
+		switch {
+		case !loopback(x.addr) && !strings.HasPrefix(strings.ToLower(x.url), "https://"):
+			found = append(found, danger{"transport", fmt.Sprintf("%s %s takes connections from other machines, and %s (%s) is not https: passwords, sessions and tokens would be readable on the network.", x.flag, x.addr, x.urlFlag, x.url), tls})
+		case readable(x.url):
+			found = append(found, danger{"transport", fmt.Sprintf("The %s %s is not https: passwords, sessions and tokens can be read on their way.", x.word, x.url), "Serve it through a proxy with TLS and give " + x.urlFlag + " https://…; or, on a network that nobody else is on, give --insecure"})
+		}
+	}
+	if r, wide := proxies.TooWide(); wide {
+		found = append(found, danger{"proxies", fmt.Sprintf("--trusted-proxy %s holds more than proxies: anybody there can pretend to be any address, and so guess passwords without end.", r), "Name the addresses of the proxies alone, such as 127.0.0.1 or 10.0.0.5."})
+	}
+	if host, how := plainDatabase(database); how == overInternet {
+		found = append(found, danger{"database connection", fmt.Sprintf("The connection to PostgreSQL at %s is not always encrypted: its password and everything the desk holds can be read on its way.", host), "Add sslmode=verify-full to --database (with sslrootcert for an authority of your own); or, on a network that nobody else is on, give --insecure"})
+	}
+	return found
+}
+
+// checkUnsafe refuses to serve with such settings.
+func checkUnsafe(c serveCmd, publicURL, mcpURL, database string, proxies proxy.Trust) error {
 	if c.Insecure {
 		return nil
 	}
-	for _, x := range []struct{ flag, addr, urlFlag, url string }{{"--addr", c.Addr, "--public-url", publicURL}, {"--mcp-addr", c.MCPAddr, "--mcp-url", mcpURL}} {
-		if !loopback(x.addr) && !strings.HasPrefix(strings.ToLower(x.url), "https://") {
-			return fmt.Errorf("%s %s takes connections from other machines, and %s (%s) is not https: passwords, sessions and tokens would be readable on the network.\n"+
-				"Put a proxy with TLS before the desk and give --public-url https://…; or listen on 127.0.0.1; or, on a network that nobody else is on, give --insecure", x.flag, x.addr, x.urlFlag, x.url)
-		}
+	var errs []error
+	for _, x := range dangers(c, publicURL, mcpURL, database, proxies) {
+		errs = append(errs, errors.New(x.text+"\n"+x.do))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func (d *doctor) addresses(c serveCmd) {
+// reach is how far a connection goes without TLS.
+type reach int
+
+const (
+	overNothing  reach = iota // it is encrypted, or stays on this machine
+	unverified                // encrypted, with whoever answers
+	overLAN                   // to a private address, or a name without dots, such as a container's
+	overInternet              // anywhere else
+)
+
+// plainDatabase says where the database's server is, and how far what the desk sends there goes unprotected.
+func plainDatabase(database string) (host string, how reach) {
+	if models.SQLitePath(database) != "" {
+		return "", overNothing
+	}
+	cfg, err := pgx.ParseConfig(database)
+	if err != nil {
+		return "", overNothing // the desk does not start with it anyway
+	}
+	type way struct {
+		host string
+		tls  *tls.Config
+	}
+	ways := []way{{cfg.Host, cfg.TLSConfig}}
+	for _, f := range cfg.Fallbacks {
+		ways = append(ways, way{f.Host, f.TLSConfig})
+	}
+	for _, w := range ways {
+		got := overNothing
+		ip, parseErr := netip.ParseAddr(w.host)
+		switch {
+		case strings.HasPrefix(w.host, "/") || loopback(w.host):
+		case w.tls != nil && w.tls.InsecureSkipVerify && w.tls.VerifyPeerCertificate == nil && w.tls.VerifyConnection == nil:
+			got = unverified
+		case w.tls != nil:
+		case parseErr == nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast()), parseErr != nil && !strings.Contains(w.host, "."):
+			got = overLAN
+		default:
+			got = overInternet
+		}
+		if got > how {
+			host, how = w.host, got
+		}
+	}
+	return host, how
+}
+
+func (d *doctor) addresses(c serveCmd, database string) {
 	publicURL, mcpURL, err := c.urls()
 	if err != nil {
 		d.problem("addresses", err.Error(), "Correct the flag; the desk does not start with it.")
 		return
 	}
-	unsafe := c
-	unsafe.Insecure = false
-	switch err := checkUnsafe(unsafe, publicURL, mcpURL); {
-	case err != nil && c.Insecure:
-		d.warn("transport", "The desk takes connections from other machines without TLS, as --insecure allows.", "Only on a network that nobody else is on: passwords, sessions and tokens can be read there.")
-	case err != nil:
-		text, do, _ := strings.Cut(err.Error(), "\n")
-		d.problem("transport", text, do)
-	case readable(publicURL):
-		d.problem("transport", fmt.Sprintf("The public URL %s is not https: cookies are not Secure, and what people send can be read on its way.", publicURL), "Serve it through a proxy with TLS and give --public-url https://….")
-	case readable(mcpURL):
-		d.problem("transport", fmt.Sprintf("The MCP URL %s is not https: agents' tokens can be read on their way.", mcpURL), "Serve it through a proxy with TLS and give --mcp-url https://….")
-	case strings.HasPrefix(strings.ToLower(publicURL), "https://"):
+	proxies, err := proxy.Parse(c.TrustedProxy...)
+	if err != nil {
+		d.problem("proxies", "--trusted-proxy: "+err.Error()+".", "Correct the flag; the desk does not start with it.")
+		return
+	}
+	seen := map[string]bool{}
+	for _, x := range dangers(c, publicURL, mcpURL, database, proxies) {
+		if seen[x.check] = true; c.Insecure {
+			d.warn(x.check, x.text+" --insecure allows it.", x.do)
+		} else {
+			d.problem(x.check, x.text, x.do)
+		}
+	}
+	https := strings.HasPrefix(strings.ToLower(publicURL), "https://")
+	switch {
+	case seen["transport"]:
+	case https:
 		d.ok("transport", "People come over https; cookies are Secure.")
 	default:
 		d.warn("transport", "Without --public-url only this machine reaches the desk.", "For others, put a proxy with TLS before it and give --public-url https://….")
 	}
+	switch {
+	case seen["proxies"]:
+	case !proxies.Nobody():
+		d.ok("proxies", "Believed when they say for whom they ask: "+proxies.String()+".")
+	case https:
+		d.warn("proxies", "None is trusted, so everybody who comes through one has its address: in the log, in the list of sessions, and when sign-ins are limited.", "Give the address from which your proxy connects as --trusted-proxy; it must set X-Forwarded-For itself.")
+	}
+	d.connection(database, seen["database connection"])
 	public, mcp := hostOf(publicURL), hostOf(mcpURL)
 	switch {
 	case !c.mcpBeside() && !strings.EqualFold(public, mcp):
@@ -161,6 +247,21 @@ func (d *doctor) addresses(c serveCmd) {
 	}
 	if c.RateLimit == 0 {
 		d.warn("rate limit", "Calls are not limited.", "Leave --rate-limit at its default unless a proxy limits them.")
+	}
+}
+
+// connection looks at the way to the database's server.
+func (d *doctor) connection(database string, said bool) {
+	const check = "database connection"
+	host, how := plainDatabase(database)
+	switch {
+	case said || models.SQLitePath(database) != "":
+	case how == overLAN:
+		d.warn(check, fmt.Sprintf("The connection to PostgreSQL at %s is not always encrypted.", host), "Unless nobody else is on that network, add sslmode=verify-full to --database.")
+	case how == unverified:
+		d.warn(check, fmt.Sprintf("PostgreSQL at %s is not asked to prove who it is.", host), "Add sslmode=verify-full to --database, with sslrootcert for an authority of your own.")
+	default:
+		d.ok(check, "It is encrypted and verified, or stays on this machine.")
 	}
 }
 
@@ -257,6 +358,9 @@ func (d *doctor) mode(check, path string) {
 	}
 }
 
+// clockApart is how far two clocks may differ before it matters.
+const clockApart = 5 * time.Second
+
 const (
 	diskLow  = 2 << 30   // bytes free
 	diskFull = 200 << 20 // bytes free
@@ -298,6 +402,10 @@ func (d *doctor) database(e *env) {
 		return
 	}
 	h, err := store.Health(e.ctx)
+	var sample []string
+	if err == nil {
+		sample, err = store.PeopleWithPassword(e.ctx, samplePassword)
+	}
 	if err = errors.Join(err, store.Close()); err != nil {
 		d.problem("database", explain(err), "The desk cannot work like this.")
 		return
@@ -313,6 +421,9 @@ func (d *doctor) database(e *env) {
 		d.warn("workspaces", "There is none.", "apdesk workspace create --id 1000 --name … --time-zone Europe/Berlin --currency EUR")
 	}
 	d.accounts(h)
+	if len(sample) > 0 {
+		d.problem("passwords", "The password of the README's example signs in "+strings.Join(sample, ", ")+".", "apdesk user password --email …, or deactivate them.")
+	}
 	switch since := d.now.Sub(h.LastBackup.Time); {
 	case h.LastBackup.IsZero():
 		d.warn("backup", "The desk knows of none.", "apdesk backup FILE, daily; or PostgreSQL's own tools. Keep the secret key apart from it.")
@@ -322,6 +433,9 @@ func (d *doctor) database(e *env) {
 		d.ok("backup", "The last one was made "+moment(h.LastBackup)+".")
 	}
 }
+
+// samplePassword is in the README, so everybody knows it.
+const samplePassword = "correct horse battery staple"
 
 func (d *doctor) durability(h models.Health) {
 	want, do := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1"}, "Set by the desk itself: is the file on a file system without locks, such as NFS?"
@@ -350,6 +464,8 @@ func (d *doctor) trail(h models.Health) {
 		d.warn("trail", fmt.Sprintf("%s not in the chain since %s.", counted(h.Unsealed, "event"), moment(h.UnsealedSince)), "A running desk seals them within a minute; this command did so too if it could. Look for `audit events not sealed yet` in the log.")
 	}
 	switch ahead := h.LastEvent.Sub(d.now); {
+	case h.ClockAhead.Abs() > clockApart:
+		d.problem("clock", fmt.Sprintf("The clocks of this machine and of the database's server are %s apart.", h.ClockAhead.Abs().Round(time.Second)), "Set both (NTP): with several replicas leases, expiries and sessions end at different times on each.")
 	case ahead > time.Minute:
 		d.problem("clock", fmt.Sprintf("The last event is of %s, and this machine's clock shows %s.", moment(h.LastEvent), moment(models.At(d.now))), "Set the clock (NTP): leases, expiries and closed periods follow it.")
 	case d.now.Year() < 2026:

@@ -44,7 +44,11 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := checkUnsafe(c, publicURL, mcpURL); err != nil {
+	proxies, err := proxy.Parse(c.TrustedProxy...)
+	if err != nil {
+		return fmt.Errorf("--trusted-proxy: %w", err)
+	}
+	if err := checkUnsafe(c, publicURL, mcpURL, e.cli.Database, proxies); err != nil {
 		return err
 	}
 	key, err := c.secretKey(e.cli.Database)
@@ -55,7 +59,7 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	err = c.serve(e, store, key, publicURL, mcpURL)
+	err = c.serve(e, store, key, publicURL, mcpURL, proxies)
 	return errors.Join(err, store.Close())
 }
 
@@ -71,7 +75,7 @@ func wire(store *models.Store) (*queue.Service, *approvals.Service) {
 }
 
 // serve wires everything together and runs it until the context ends.
-func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpURL string) error {
+func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpURL string, proxies proxy.Trust) error {
 	cases, grants := wire(store)
 	confirmations, err := confirm.New(store, key)
 	if err != nil {
@@ -82,10 +86,6 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 		return err
 	}
 
-	proxies, err := proxy.Parse(c.TrustedProxy...)
-	if err != nil {
-		return fmt.Errorf("--trusted-proxy: %w", err)
-	}
 	tokens, err := c.oauth(store, mcpURL)
 	if err != nil {
 		return err

@@ -203,7 +203,9 @@ func TestAMessageStandsInOneFileOfALanguage(t *testing.T) {
 			ids := slices.Collect(maps.Keys(po.GetDomain().GetTranslations()))
 			for context, messages := range po.GetDomain().GetCtxTranslations() {
 				for id := range messages {
-					ids = append(ids, keyed(context, id))
+					if id != "" { // the reader keeps one such beside every message with a context
+						ids = append(ids, keyed(context, id))
+					}
 				}
 			}
 			for _, id := range ids {

@@ -90,6 +90,9 @@ func HouseKeeping() map[JobKind]JobFunc {
 			if err := tx.DB.Where("window_at < ?", tx.Now.Add(-24*time.Hour)).Delete(&SignInAttempt{}).Error; err != nil {
 				return err
 			}
+			if err := tx.forgetSignIns(); err != nil {
+				return err
+			}
 			if err := tx.forgetAbsent(); err != nil {
 				return err
 			}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
-	"gorm.io/gorm"
 )
 
 // HashSecret is the form in which tokens and session secrets are kept. They carry enough randomness
@@ -66,6 +65,7 @@ type Session struct {
 	LastSeenAt  Time
 	ExpiresAt   Time
 	UserAgent   string
+	Address     string // where they signed in from
 }
 
 // SignInAttempt counts failed sign-ins of one subject in one window of time.
@@ -75,10 +75,10 @@ type SignInAttempt struct {
 	Failures int
 }
 
-// Session life: absolute, and without use.
+// Session life: absolute, and without use. The operator can set others; see SetSessionLimits.
 const (
-	SessionLife = 12 * time.Hour
-	SessionIdle = 2 * time.Hour
+	SessionLife = 7 * 24 * time.Hour
+	SessionIdle = 8 * time.Hour
 )
 
 const lastUsedEvery = time.Minute // how exact a token's or session's last use is kept
@@ -328,12 +328,7 @@ func (s *Store) WorkspacesOf(ctx context.Context, id Identity) ([]Workspace, err
 	return list, err
 }
 
-// Sign-in limits: failures per e-mail and per address in one window.
-const (
-	signInWindow       = 15 * time.Minute
-	maxFailuresEmail   = 10
-	maxFailuresAddress = 100
-)
+const signInWindow = 15 * time.Minute // of attempts that are counted by windows
 
 // decoyHash makes a sign-in with an unknown e-mail take as long as one with a wrong password.
 var decoyHash = sync.OnceValue(func() string {
@@ -345,51 +340,21 @@ var decoyHash = sync.OnceValue(func() string {
 })
 
 // SignIn checks a password and opens a session; secret is the cookie's value. Wrong e-mail and wrong
-// password look the same (unauthenticated); too many failures are RATE_LIMITED; without an active
-// membership the right password is membership_inactive.
-func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string) (secret string, id Identity, err error) {
-	email = strings.ToLower(strings.TrimSpace(email))
-	if err := s.countAttempt(ctx, email, address); err != nil {
+// password look the same (unauthenticated), to the clock too; too many failures are RATE_LIMITED; without
+// an active membership the right password is membership_inactive. devices are those that the browser says it
+// is known as.
+func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string, devices ...KnownDevice) (secret string, id Identity, err error) {
+	user, counted, err := s.checkPassword(ctx, email, password, address, devices)
+	if err != nil {
 		return "", Identity{}, err
-	}
-	var user User
-	err = s.View(ctx, Principal{}, func(tx *Tx) error {
-		var err error
-		user, err = tx.UserByEmail(email)
-		return err
-	})
-	if err != nil && !errors.Is(err, ErrNoRow) {
-		return "", Identity{}, err
-	}
-	hash := user.PasswordHash
-	if hash == "" {
-		hash = decoyHash()
-	}
-	match, cmpErr := false, error(nil)
-	if len(password) <= 4*MaxPassword {
-		match, cmpErr = comparePassword(ctx, password, hash)
-	}
-	if cmpErr != nil || !match || user.PasswordHash == "" || !user.Active || user.Kind != KindPerson {
-		if ctx.Err() != nil {
-			return "", Identity{}, ctx.Err()
-		}
-		if err := s.recordFailure(ctx, user, email, address); err != nil {
-			return "", Identity{}, err
-		}
-		return "", Identity{}, E(Unauthenticated, "E-mail or password is not right.", nil)
 	}
 	secret = Secret(s.ids.random, 32)
 	err = s.InTx(ctx, Principal{UserID: user.ID, UserName: user.Name, Channel: ChannelWeb}, func(tx *Tx) error {
-		session := Session{ID: HashSecret(secret), UserID: user.ID, CreatedAt: tx.Now, LastSeenAt: tx.Now, ExpiresAt: tx.Now.Add(SessionLife), UserAgent: clip(userAgent, 200)}
+		session := Session{ID: HashSecret(secret), UserID: user.ID, CreatedAt: tx.Now, LastSeenAt: tx.Now, ExpiresAt: tx.Now.Add(s.sessionLife), UserAgent: clip(userAgent, 200), Address: clip(address, 64)}
 		if err := tx.DB.Create(&session).Error; err != nil {
 			return err
 		}
-		err := tx.DB.Model(&SignInAttempt{}).Where("subject = ? AND window_at = ? AND failures > 0", "address:"+address, At(tx.Now.Time.Truncate(signInWindow))).
-			Update("failures", gorm.Expr("failures - 1")).Error
-		if err != nil {
-			return err
-		}
-		if err := tx.DB.Where("subject = ?", "email:"+email).Delete(&SignInAttempt{}).Error; err != nil {
+		if err := tx.succeeded(counted); err != nil {
 			return err
 		}
 		id = Identity{Session: &session}
@@ -402,6 +367,45 @@ func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent 
 		return tx.auditEverywhere(id, "person.signed_in", map[string]any{"address": address})
 	})
 	return secret, id, err
+}
+
+// checkPassword finds the person whose e-mail and password these are. The attempt stays counted until
+// succeeded is given what it answers.
+func (s *Store) checkPassword(ctx context.Context, email, password, address string, devices []KnownDevice) (user User, counted []signInLimit, err error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	err = s.View(ctx, Principal{}, func(tx *Tx) error {
+		var err error
+		user, err = tx.UserByEmail(email)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrNoRow) {
+		return User{}, nil, err
+	}
+	var reached []signInLimit
+	err = s.InTx(ctx, Principal{}, func(tx *Tx) error {
+		counted = attempt{email: email, address: address, device: knownFor(user, devices)}.rows()
+		var err error
+		reached, err = tx.count(counted)
+		return err
+	})
+	if err != nil {
+		return User{}, nil, err
+	}
+	hash := user.PasswordHash
+	if hash == "" {
+		hash = decoyHash()
+	}
+	match, cmpErr := comparePassword(ctx, password, hash)
+	if cmpErr != nil || !match || user.PasswordHash == "" || !user.Active || user.Kind != KindPerson {
+		if ctx.Err() != nil {
+			return User{}, nil, ctx.Err()
+		}
+		if err := s.recordFailure(ctx, user, email, address, counted, reached); err != nil {
+			return User{}, nil, err
+		}
+		return User{}, nil, E(Unauthenticated, "E-mail or password is not right.", nil)
+	}
+	return user, counted, nil
 }
 
 // auditEverywhere records what a person did outside any one workspace on the trail of each.
@@ -424,45 +428,26 @@ func clip(s string, n int) string {
 	return s
 }
 
-// countAttempt counts a sign-in before its password is looked at, so that no number of attempts at the
-// same moment gets past the limit; a sign-in that succeeds takes its count back. An attempt over the
-// limit is RATE_LIMITED.
-func (s *Store) countAttempt(ctx context.Context, email, address string) error {
-	window := At(s.Now().Time.Truncate(signInWindow))
-	return s.InTx(ctx, Principal{}, func(tx *Tx) error {
-		for _, of := range []struct {
-			subject string
-			most    int
-		}{{"address:" + address, maxFailuresAddress}, {"email:" + email, maxFailuresEmail}} {
-			counted := tx.DB.Exec(`INSERT INTO sign_in_attempts (subject, window_at, failures) VALUES (?, ?, 1)
-				ON CONFLICT (subject, window_at) DO UPDATE SET failures = sign_in_attempts.failures + 1 WHERE sign_in_attempts.failures < ?`,
-				of.subject, window, of.most)
-			if counted.Error != nil {
-				return counted.Error
-			}
-			if counted.RowsAffected == 0 {
-				wait := window.Add(signInWindow).Sub(tx.Now.Time)
-				return E(RateLimited, "Too many failed sign-ins. Wait a while and try again.", map[string]any{"retry_after_seconds": int(wait.Seconds()) + 1})
-			}
-		}
-		return nil
-	})
-}
-
-// recordFailure puts a failed sign-in of a known person on the trails of their workspaces.
-func (s *Store) recordFailure(ctx context.Context, user User, email, address string) error {
-	if user.ID == "" {
-		return nil
-	}
-	return s.InTx(ctx, Principal{UserID: user.ID, UserName: email, Channel: ChannelWeb}, func(tx *Tx) error {
+// recordFailure puts a failed sign-in of a known person on the trails of their workspaces, and the limits
+// it reached. For somebody unknown it writes too, so that both take as long.
+func (s *Store) recordFailure(ctx context.Context, user User, email, address string, counted, reached []signInLimit) error {
+	return s.InTx(ctx, Principal{UserID: user.ID, UserName: clip(email, MaxEmail), Channel: ChannelWeb}, func(tx *Tx) error {
 		id := Identity{}
-		if err := tx.identify(&id, user.ID); err != nil {
-			if errors.Is(err, ErrNoRow) {
-				return nil
-			}
+		err := ErrNoRow
+		if user.ID != "" {
+			err = tx.identify(&id, user.ID)
+		}
+		if errors.Is(err, ErrNoRow) {
+			_, err := tx.Exec("UPDATE sign_in_limits SET last_at = ? WHERE subject = ?", tx.Now, counted[len(counted)-1].Subject)
 			return err
 		}
-		return tx.auditEverywhere(id, "person.sign_in_failed", map[string]any{"address": address})
+		if err != nil {
+			return err
+		}
+		if err := tx.auditEverywhere(id, "person.sign_in_failed", map[string]any{"address": address}); err != nil {
+			return err
+		}
+		return tx.locked(id, reached)
 	})
 }
 
@@ -470,13 +455,22 @@ func (s *Store) recordFailure(ctx context.Context, user User, email, address str
 var hashing = make(chan struct{}, max(2, runtime.NumCPU()))
 
 func comparePassword(ctx context.Context, password, hash string) (bool, error) {
+	normal := NormalPassword(password)
+	// What is too long to be a password takes as long as one that is not.
+	if len(normal) > 4*MaxPassword || len(password) > 16*MaxPassword {
+		password, normal = "", ""
+	}
 	select {
 	case hashing <- struct{}{}:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
 	defer func() { <-hashing }()
-	return argon2id.ComparePasswordAndHash(password, hash)
+	match, err := argon2id.ComparePasswordAndHash(normal, hash)
+	if err == nil && !match && normal != password {
+		match, err = argon2id.ComparePasswordAndHash(password, hash) // set before passwords were normalised
+	}
+	return match, err
 }
 
 // IdentityBySession finds who a session's cookie belongs to. An unknown or expired session is
@@ -491,7 +485,7 @@ func (s *Store) IdentityBySession(ctx context.Context, secret string) (Identity,
 	err := s.identifyBy(ctx, &id, "s.workspace_id, s.created_at, s.last_seen_at, s.expires_at, s.user_agent", "sessions s JOIN users u ON u.id = s.user_id", "s.id", session.ID,
 		&session.WorkspaceID, &session.CreatedAt, &session.LastSeenAt, &session.ExpiresAt, &session.UserAgent)
 	session.UserID = id.User.ID
-	if err == nil && !session.aliveAt(s.Now()) {
+	if err == nil && !s.alive(session) {
 		err = ErrNoRow
 	}
 	if errors.Is(err, ErrNoRow) {
@@ -542,9 +536,5 @@ func (s *Store) SessionAlive(ctx context.Context, sessionID string) (bool, error
 		}
 		return false, translate(err)
 	}
-	return session.aliveAt(s.Now()), nil
-}
-
-func (s Session) aliveAt(now Time) bool {
-	return now.Before(s.ExpiresAt.Time) && now.Sub(s.LastSeenAt.Time) <= SessionIdle
+	return s.alive(session), nil
 }

@@ -660,7 +660,7 @@ func (s *Store) WhatLeaving(ctx context.Context, by Principal, userID string, ke
 		if l.Elsewhere, err = tx.activeElsewhere(userID, by.WorkspaceID); err != nil || l.Elsewhere {
 			return err
 		}
-		if err := tx.DB.Model(&Session{}).Where("user_id = ? AND expires_at > ? AND last_seen_at > ?", userID, tx.Now, tx.Now.Add(-SessionIdle)).Count(&l.Ends.Sessions).Error; err != nil {
+		if err := tx.DB.Model(&Session{}).Where("user_id = ? AND expires_at > ? AND last_seen_at > ?", userID, tx.Now, tx.Now.Add(-s.sessionIdle)).Count(&l.Ends.Sessions).Error; err != nil {
 			return err
 		}
 		return tx.DB.Model(&Token{}).Where("user_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", userID, tx.Now).Count(&l.Ends.Tokens).Error

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alexedwards/argon2id"
 	"gorm.io/gorm/clause"
 )
 
@@ -56,20 +55,6 @@ type Token struct {
 	ExpiresAt          Time
 	RevokedAt          Time
 	LastUsedAt         Time
-}
-
-// MinPassword is the shortest password accepted, in characters.
-const MinPassword = 12
-
-// MaxPassword is the longest, so that hashing stays bounded.
-const MaxPassword = 256
-
-// HashPassword makes the argon2id hash kept for a password.
-func HashPassword(password string) (string, error) {
-	if n := len([]rune(password)); n < MinPassword || n > MaxPassword {
-		return "", Invalid(Issue{"/password", fmt.Sprintf("must have %d to %d characters", MinPassword, MaxPassword)})
-	}
-	return argon2id.CreateHash(password, argon2id.DefaultParams)
 }
 
 // NormaliseEmail checks and lowers an e-mail address.

@@ -65,6 +65,8 @@ type Store struct {
 	stop     context.CancelFunc
 
 	peopleHooks []PeopleHook
+
+	sessionIdle, sessionLife time.Duration
 }
 
 // Open opens the database named by databaseURL, "sqlite:PATH" or "postgres://…", and brings its schema
@@ -84,6 +86,8 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 		hub:     newHub(),
 		jobs:    make(chan struct{}, 1),
 		sealing: make(chan string, 1024),
+
+		sessionIdle: SessionIdle, sessionLife: SessionLife,
 	}
 	var err error
 	switch {

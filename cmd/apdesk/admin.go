@@ -226,8 +226,11 @@ func (c userCreateCmd) Run(e *env) error {
 		return errors.New("--owner goes with --service")
 	}
 	if c.PasswordStdin {
-		var err error
-		if n.PasswordHash, err = e.password(); err != nil {
+		password, err := e.password()
+		if err != nil {
+			return err
+		}
+		if n.PasswordHash, err = models.HashPassword(password, c.Email, c.Name); err != nil {
 			return err
 		}
 	}
@@ -252,13 +255,13 @@ func (c userCreateCmd) Run(e *env) error {
 	return nil
 }
 
-// password reads a password from standard input and answers its hash.
+// password reads a password from standard input.
 func (e *env) password() (string, error) {
 	line, err := bufio.NewReader(e.stdin).ReadString('\n')
 	if err != nil && line == "" {
 		return "", errors.New("--password-stdin: no password came on standard input")
 	}
-	return models.HashPassword(strings.TrimRight(line, "\r\n"))
+	return strings.TrimRight(line, "\r\n"), nil
 }
 
 type userListCmd struct {
@@ -381,11 +384,17 @@ type userPasswordCmd struct {
 }
 
 func (c userPasswordCmd) Run(e *env) error {
-	hash, err := e.password()
+	password, err := e.password()
 	if err != nil {
 		return err
 	}
-	user, err := e.changeUser(c.Email, "", func(tx *models.Tx, u models.User) error { return tx.SetPassword(u.ID, hash) })
+	user, err := e.changeUser(c.Email, "", func(tx *models.Tx, u models.User) error {
+		hash, err := models.HashPassword(password, u.Email, u.Name)
+		if err != nil {
+			return err
+		}
+		return tx.SetPassword(u.ID, hash)
+	})
 	if err == nil {
 		fmt.Fprintf(e.stdout, "The password of %s is set; their sessions have ended.\n", user.Email)
 	}

@@ -36,6 +36,8 @@ type serveCmd struct {
 	OAuthSkew     time.Duration `help:"How far the provider's clock may differ." name:"oauth-skew" default:"60s" env:"APDESK_OAUTH_SKEW"`
 	RateLimit     int           `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
 	TrustedProxy  []string      `help:"Proxies that are believed when they say for whom they ask (X-Forwarded-For, -Proto and -Host), as addresses or ranges; default none." name:"trusted-proxy" env:"APDESK_TRUSTED_PROXIES" placeholder:"CIDR,..."`
+	SessionIdle   time.Duration `help:"After how long without use people are signed out: 5m to 24h." name:"session-idle" default:"8h" env:"APDESK_SESSION_IDLE" placeholder:"TIME"`
+	SessionLife   time.Duration `help:"After how long people have to sign in again in any case: 15m to 720h." name:"session-life" default:"168h" env:"APDESK_SESSION_LIFE" placeholder:"TIME"`
 	Insecure      bool          `help:"Take connections from other machines without https, on a network that nobody else is on." env:"APDESK_INSECURE"`
 }
 
@@ -76,6 +78,9 @@ func wire(store *models.Store) (*queue.Service, *approvals.Service) {
 
 // serve wires everything together and runs it until the context ends.
 func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpURL string, proxies proxy.Trust) error {
+	if err := store.SetSessionLimits(c.SessionIdle, c.SessionLife); err != nil {
+		return fmt.Errorf("--session-idle and --session-life: %w", err)
+	}
 	cases, grants := wire(store)
 	confirmations, err := confirm.New(store, key)
 	if err != nil {

@@ -101,11 +101,13 @@ func (a *Auth) Session(c *fiber.Ctx) (models.Identity, error) {
 
 // SignIn checks a password and starts a session. It fails with unauthenticated or RATE_LIMITED.
 func (a *Auth) SignIn(c *fiber.Ctx, email, password string) error {
-	secret, id, err := a.store.SignIn(c.UserContext(), strings.Clone(email), strings.Clone(password), proxy.Of(c).Address, utils.CopyString(c.Get(fiber.HeaderUserAgent)))
+	secret, id, err := a.store.SignIn(c.UserContext(), strings.Clone(email), strings.Clone(password), proxy.Of(c).Address, utils.CopyString(c.Get(fiber.HeaderUserAgent)), a.devices(c)...)
 	if err != nil {
 		return err
 	}
-	a.setCookie(c, sessionCookie, secret, models.SessionLife)
+	_, life := a.store.SessionLimits()
+	a.setCookie(c, sessionCookie, secret, life)
+	a.Remember(c, id.User)
 	a.setCookie(c, preSessionCookie, "", 0)
 	c.Locals(identityKey, id)
 	c.Locals(sessionKey, secret)

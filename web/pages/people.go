@@ -571,6 +571,8 @@ type peopleEvent struct {
 	Tokens   int64         `json:"tokens_revoked"`
 	First    bool          `json:"first"`
 	Prefix   string        `json:"prefix"`
+	Address  string        `json:"address"`
+	Failures int64         `json:"failures"`
 	From     string        `json:"from"`
 	To       string        `json:"to"`
 	FirstDay string        `json:"first_day"`
@@ -609,6 +611,16 @@ func tellPeople(e models.AuditEvent) told {
 		return told{what: "signed out"}
 	case "person.sign_in_failed":
 		return told{what: "failed to sign in"}
+	case "person.sign_in_locked":
+		return told{what: "failed to sign in so often that more attempts have to wait", details: pairs("From", orSome(d.Address, "many addresses"), "Failed", counts(d.Failures, "", "once", "%d times"))}
+	case "person.sign_in_unlocked":
+		return told{what: "cleared the failed sign-ins of " + d.User}
+	case "person.session_ended":
+		return told{what: "ended sessions of their own", details: ended}
+	case "person.password_changed":
+		return told{what: "changed their password", details: ended}
+	case "person.confirmation_failed":
+		return told{what: "did not know their password when asked for it again"}
 	case "person.password_set":
 		if d.First {
 			return told{what: "set the first password of " + d.User}

@@ -378,6 +378,7 @@ type noticeData struct {
 	Flagged      int          `json:"flagged"`
 	Ended        string       `json:"ended"`
 	ClaimedBy    string       `json:"claimed_by"`
+	Address      string       `json:"address"`
 	Queue        models.Queue `json:"queue"`
 }
 
@@ -462,6 +463,11 @@ func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
 		return noticeTold{"Answer", orSome(d.By, "The agent") + " answered your question about invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
 	case "comment.mentioned":
 		return noticeTold{"Comment", orSome(d.By, "Somebody") + " mentions you in a comment on the case of invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
+	case models.NoticeSignInLocked:
+		return noticeTold{"Sign-in", "Somebody failed to sign in with your e-mail address so often that attempts from there have to wait" + before(", from ", d.Address) +
+			". Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in.", ui.ToneWarn}
+	case models.NoticePasswordChanged:
+		return noticeTold{"Password", "Your password was changed, and your other sessions ended. If that was not you, tell the operator of the desk at once.", ui.ToneInfo}
 	case "case.returned":
 		if d.HeldUntil != "" {
 			return noticeTold{"Case", "A case you put on hold until " + dateText(d.HeldUntil) + " is back" + d.because() + " It concerns invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}

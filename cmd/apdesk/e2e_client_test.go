@@ -21,6 +21,7 @@ type object = map[string]any
 // answer is what REST answered.
 type answer struct {
 	status int
+	header http.Header
 	body   object
 }
 
@@ -98,7 +99,7 @@ func (a api) try(ctx context.Context, method, path string, body any, key string)
 	if err != nil {
 		return answer{}, err
 	}
-	got := answer{status: res.StatusCode}
+	got := answer{status: res.StatusCode, header: res.Header}
 	if err := json.Unmarshal(raw, &got.body); err != nil {
 		return got, fmt.Errorf("%s %s answered %d and no JSON object: %.300s", method, path, res.StatusCode, raw)
 	}
@@ -198,9 +199,13 @@ type visitor struct {
 // page is what the visitor sees.
 type page struct {
 	status int
+	header http.Header
 	path   string // where redirects ended
 	doc    *goquery.Document
 }
+
+// String shows the page in a test's message.
+func (p page) String() string { return fmt.Sprintf("%d %s: %.600s", p.status, p.path, p.all()) }
 
 // text is the readable text of what has a test id, blanks made single.
 func (p page) text(testID string) string {
@@ -262,10 +267,15 @@ func (v *visitor) send(t testing.TB, from page, formID string, values url.Values
 // submit sends a form with what its hidden fields hold and the values given.
 func (v *visitor) submit(ctx context.Context, from page, formID string, values url.Values) (page, error) {
 	form := from.doc.Find("form[data-testid=" + formID + "]").First()
-	action, ok := form.Attr("action")
-	if !ok {
+	if form.Length() == 0 {
 		return page{}, fmt.Errorf("%s has no form %s: %.1500s", from.path, formID, from.all())
 	}
+	return v.submitForm(ctx, form, values)
+}
+
+// submitForm is submit for a form that has been found.
+func (v *visitor) submitForm(ctx context.Context, form *goquery.Selection, values url.Values) (page, error) {
+	action := form.AttrOr("action", "")
 	sent := url.Values{}
 	form.Find("input[type=hidden]").Each(func(_ int, field *goquery.Selection) {
 		sent.Add(field.AttrOr("name", ""), field.AttrOr("value", ""))
@@ -302,7 +312,7 @@ func (v *visitor) try(ctx context.Context, method, path string, values url.Value
 	if err != nil {
 		return page{}, err
 	}
-	return page{status: res.StatusCode, path: res.Request.URL.Path, doc: doc}, nil
+	return page{status: res.StatusCode, header: res.Header, path: res.Request.URL.Path, doc: doc}, nil
 }
 
 // decideCase opens a case's page and chooses an exit that needs no field.

@@ -146,6 +146,7 @@ func (s *Store) checkCopy(ctx context.Context, path string, key *AuditKey) (chai
 	if err != nil {
 		return nil, err
 	}
+	c.reader = db
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for _, check := range []string{"PRAGMA integrity_check", "PRAGMA foreign_key_check"} {
 		if err := mustSayOK(ctx, db, check); err != nil {

@@ -155,7 +155,17 @@ func (s *Store) listenOnce(ctx context.Context) error {
 	}
 	s.hub.publishAll()
 	for {
-		n, err := conn.WaitForNotification(ctx)
+		waiting, cancel := context.WithTimeout(ctx, quietTime)
+		n, err := conn.WaitForNotification(waiting)
+		quiet := waiting.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err != nil && quiet {
+			// A server that is gone without a word would be waited for for ever.
+			if err := ping(ctx, conn); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -165,4 +175,15 @@ func (s *Store) listenOnce(ctx context.Context) error {
 		}
 		s.hub.Publish(strings.Split(n.Payload, topicSep)...)
 	}
+}
+
+const (
+	quietTime = 15 * time.Second // without a notice, before the server is asked whether it is there
+	pingTime  = 5 * time.Second
+)
+
+func ping(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	return conn.Ping(ctx)
 }

@@ -106,11 +106,24 @@ func (s *Store) IdentityByToken(ctx context.Context, secret string) (Identity, e
 		return Identity{}, err
 	}
 	if s.Now().Sub(id.Token.LastUsedAt.Time) > lastUsedEvery {
-		err = s.InTx(ctx, Principal{}, func(tx *Tx) error {
+		err = s.touch(ctx, func(tx *Tx) error {
 			return tx.DB.Model(&Token{}).Where("id = ?", id.Token.ID).Update("last_used_at", tx.Now).Error
 		})
 	}
 	return id, err
+}
+
+// touch notes that a credential was used. A database that takes no writes can be read still, so that stops
+// nobody.
+func (s *Store) touch(ctx context.Context, fn func(*Tx) error) error {
+	if s.broken.Load() {
+		return nil
+	}
+	err := s.InTx(ctx, Principal{}, fn)
+	if IsCode(err, Unavailable) {
+		return nil // told by learn
+	}
+	return err
 }
 
 // identifyBy reads a credential with its active user and their memberships in one statement, since it comes
@@ -495,7 +508,7 @@ func (s *Store) IdentityBySession(ctx context.Context, secret string) (Identity,
 		return Identity{}, err
 	}
 	if s.Now().Sub(id.Session.LastSeenAt.Time) > lastUsedEvery {
-		err = s.InTx(ctx, Principal{}, func(tx *Tx) error {
+		err = s.touch(ctx, func(tx *Tx) error {
 			return tx.DB.Model(&Session{}).Where("id = ?", id.Session.ID).Update("last_seen_at", tx.Now).Error
 		})
 	}

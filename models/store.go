@@ -60,6 +60,8 @@ type Store struct {
 	alarm    alarm
 	sealing  chan string
 	searched atomic.Int64 // counts records made searchable
+	broken   atomic.Bool  // the last write found the database unreachable, full, locked or read-only
+	trying   atomic.Bool  // a write that tells whether it still is runs
 	close    func() error
 	bg       sync.WaitGroup
 	stop     context.CancelFunc
@@ -271,7 +273,7 @@ func (s *Store) Now() Time { return At(s.clock()) }
 // NewID makes a prefixed id.
 func (s *Store) NewID(prefix string) string { return s.ids.New(prefix) }
 
-// Ping says whether the database answers.
+// Ping says whether the database can be read.
 func (s *Store) Ping(ctx context.Context) error {
 	db, err := s.read.DB()
 	if err != nil {
@@ -341,8 +343,10 @@ func (s *Store) InTx(ctx context.Context, by Principal, fn func(*Tx) error) erro
 	} else {
 		err = s.writer.do(ctx, body)
 	}
+	err = translate(err)
+	s.learn(ctx, err, committed)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	s.hub.Publish(committed.topics...)
 	if !committed.job.IsZero() && s.alarm.before(committed.job) {
@@ -360,15 +364,38 @@ func (s *Store) InTx(ctx context.Context, by Principal, fn func(*Tx) error) erro
 	return nil
 }
 
-const postgresAttempts = 8
+const (
+	postgresAttempts = 8
+	// acquireTime is how long a call waits for one of the connections. When all are busy for so long, more
+	// calls that wait only make it worse.
+	acquireTime = 5 * time.Second
+)
+
+// begin starts a transaction on a connection of the pool that reads, which on PostgreSQL also writes. end gives the connection back, and must be
+// called when the transaction has ended.
+func (s *Store) begin(ctx context.Context, from *gorm.DB, opts *sql.TxOptions) (db *gorm.DB, tx *sql.Tx, end func(), err error) {
+	acquiring, cancel := context.WithTimeout(ctx, acquireTime)
+	defer cancel()
+	conn, err := s.reader.Conn(acquiring)
+	if err != nil {
+		if ctx.Err() == nil && acquiring.Err() != nil {
+			err = E(Unavailable, "The desk is busy; nothing was changed. Wait and repeat the same call.", map[string]any{"retry_after_seconds": 5}).Because(err)
+		}
+		return nil, nil, nil, err
+	}
+	if tx, err = conn.BeginTx(ctx, opts); err != nil {
+		return nil, nil, nil, errors.Join(err, conn.Close())
+	}
+	return inside(ctx, from, tx), tx, func() { _ = conn.Close() }, nil // only told of what is closed already
+}
 
 func (s *Store) inPostgresTx(ctx context.Context, fn func(*gorm.DB) error) error {
 	var err error
 	for attempt := range postgresAttempts {
-		err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-			return protect(fn, db.Session(&gorm.Session{NewDB: true}))
-		})
-		if err == nil || !retryable(err) {
+		var begun bool
+		begun, err = s.tryPostgresTx(ctx, fn)
+		// Before it began nothing can have happened, so another connection may do better.
+		if _, told := AsNamed(err); err == nil || told || begun && !retryable(err) || ctx.Err() != nil {
 			return err
 		}
 		s.log.DebugContext(ctx, "transaction repeated", "attempt", attempt+1, "cause", err)
@@ -382,14 +409,48 @@ func (s *Store) inPostgresTx(ctx context.Context, fn func(*gorm.DB) error) error
 	return err
 }
 
+func (s *Store) tryPostgresTx(ctx context.Context, fn func(*gorm.DB) error) (begun bool, err error) {
+	db, tx, end, err := s.begin(ctx, s.write, nil)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	if err := protect(fn, db); err != nil {
+		return true, errors.Join(err, ended(tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		if outage(err) && !retryable(err) {
+			// The answer to COMMIT is lost: it may have been done.
+			return true, E(Unavailable, "The desk lost its database while it recorded this, and cannot tell whether it did. Repeat the same call with the same idempotency key, or look before you repeat it.",
+				map[string]any{"retry_after_seconds": 5}).Because(err)
+		}
+		return true, err
+	}
+	return true, nil
+}
+
+// ended makes nothing of a rollback that was not needed any more.
+func ended(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
 // View runs fn on one consistent snapshot for reading. fn must not call InTx or View.
 func (s *Store) View(ctx context.Context, by Principal, fn func(*Tx) error) error {
 	opts := &sql.TxOptions{ReadOnly: true}
 	if s.postgres {
 		opts.Isolation = sql.LevelRepeatableRead
 	}
-	err := s.read.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		return fn(&Tx{DB: db.Session(&gorm.Session{NewDB: true}), Now: s.Now(), By: by, store: s})
-	}, opts)
-	return translate(err)
+	db, tx, end, err := s.begin(ctx, s.read, opts)
+	if err != nil && ctx.Err() == nil { // a connection that the database ended while nobody used it
+		db, tx, end, err = s.begin(ctx, s.read, opts)
+	}
+	if err != nil {
+		return translate(err)
+	}
+	defer end()
+	defer func() { _ = tx.Rollback() }() // also when fn panics; there is nothing to keep
+	return translate(fn(&Tx{DB: db, Now: s.Now(), By: by, store: s}))
 }

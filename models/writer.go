@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -50,7 +51,7 @@ func (w *writer) do(ctx context.Context, fn func(*gorm.DB) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.quit:
-		return E(Unavailable, "The desk is shutting down; repeat the call in a moment.", nil)
+		return stopping()
 	}
 	select {
 	case err := <-job.reply:
@@ -60,7 +61,7 @@ func (w *writer) do(ctx context.Context, fn func(*gorm.DB) error) error {
 		case err := <-job.reply:
 			return err
 		default:
-			return E(Unavailable, "The desk is shutting down; repeat the call in a moment.", nil)
+			return stopping()
 		}
 	}
 }
@@ -131,13 +132,13 @@ func (w *writer) runOne(tx *sql.Tx, job write, shared bool, result *error) error
 			return err
 		}
 	}
-	*result = protect(job.fn, inside(w.db, tx))
+	*result = protect(job.fn, inside(context.Background(), w.db, tx))
 	if !shared {
 		return nil
 	}
 	if *result != nil {
 		if _, err := tx.Exec("ROLLBACK TO piece"); err != nil {
-			return err
+			return errors.Join(*result, err) // why the transaction is lost is what the piece met
 		}
 	}
 	_, err := tx.Exec("RELEASE piece")
@@ -145,8 +146,8 @@ func (w *writer) runOne(tx *sql.Tx, job write, shared bool, result *error) error
 }
 
 // inside is GORM on an open transaction.
-func inside(db *gorm.DB, tx *sql.Tx) *gorm.DB {
-	session := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+func inside(ctx context.Context, db *gorm.DB, tx *sql.Tx) *gorm.DB {
+	session := db.Session(&gorm.Session{NewDB: true, Context: ctx})
 	session.Statement.ConnPool = tx
 	return session.Session(&gorm.Session{NewDB: true})
 }

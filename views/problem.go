@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
 )
 
 // ProblemPage says what went wrong, what was not changed by it, and what to do
@@ -17,6 +19,14 @@ type ProblemPage struct {
 	LinkText  string
 	URL       templ.SafeURL
 	RequestID string
+	Typed     []ui.Entry // what the person had typed into the form that was sent
+	Again     *SendAgain // nil: it cannot be sent again from here
+}
+
+// SendAgain is a form that could not be taken, with everything that was sent in it.
+type SendAgain struct {
+	URL    templ.SafeURL
+	Fields []ui.Hidden
 }
 
 // ProblemWords is a ProblemPage in the words of an HTTP status: what happened,

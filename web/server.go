@@ -300,9 +300,9 @@ func (s *Server) readyz(c *fiber.Ctx) error {
 	}
 	ctx, cancel := context.WithTimeout(c.UserContext(), 2*time.Second)
 	defer cancel()
-	if err := s.cfg.Store.Ping(ctx); err != nil {
+	if err := s.cfg.Store.Ready(ctx); err != nil {
 		s.log.WarnContext(c.UserContext(), "not ready", "cause", err)
-		return c.Status(http.StatusServiceUnavailable).SendString("the database does not answer\n")
+		return c.Status(http.StatusServiceUnavailable).SendString("the database does not answer, or takes no writes\n")
 	}
 	return c.SendString("ready\n")
 }

@@ -25,7 +25,12 @@ func (p *Pages) Problem(c *fiber.Ctx, err error) error {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(wait))
 	}
 	page := problemPage(ne, status)
-	page.Page = p.around(c, page.Heading)
+	if ne.Code == models.Unavailable {
+		page.Page = views.Page{Title: page.Heading, Assets: assets(), SelfURL: "/"} // who it is for stands in the database
+		page.Typed, page.Again = p.sentInVain(c)
+	} else {
+		page.Page = p.around(c, page.Heading)
+	}
 	page.Status = strconv.Itoa(status)
 	if status >= http.StatusInternalServerError {
 		page.RequestID = problem.RequestID(c)
@@ -92,7 +97,7 @@ func problemPage(ne *models.NamedError, status int) views.ProblemPage {
 	case status == http.StatusTooManyRequests:
 		page.Heading, page.Text = "Too many requests", sentence(ne.Message)
 	case status == http.StatusServiceUnavailable:
-		page.Heading, page.Text, page.Next = "The desk is not reachable just now", "Nothing was changed.", "Wait a few seconds, then send it again."
+		page.Heading, page.Text, page.Next = "The desk is not reachable just now", "What you sent was either recorded whole or not at all.", "Wait a few seconds, then try again."
 	case status >= http.StatusInternalServerError:
 		page.Heading, page.Text = "Something went wrong", "The fault is on the desk's side. What you sent was either recorded whole or not at all."
 	default:

@@ -148,8 +148,9 @@ func fill(text string, values []any) string {
 // keyed is the place of a message with a context, as in compiled catalogues.
 func keyed(in, id string) string { return in + "\x04" + id }
 
-// servicesFile holds the sentences of the services; only these are looked for by form.
-const servicesFile = "services.po"
+// servicesFile begins the names of the files with the sentences of the services; only these are looked
+// for by form.
+const servicesFile = "services"
 
 func (l *Lang) read(files fs.FS, dir string) error {
 	entries, err := fs.ReadDir(files, dir)
@@ -166,7 +167,7 @@ func (l *Lang) read(files fs.FS, dir string) error {
 		po.Parse(text)
 		for id, m := range po.GetDomain().GetTranslations() {
 			if texts := textsOf(m); len(texts) > 0 {
-				if e.Name() == servicesFile {
+				if strings.HasPrefix(e.Name(), servicesFile) {
 					l.learn(id, texts[0])
 				} else {
 					l.words[id] = texts

@@ -40,7 +40,7 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 	// Whoever decides about a call sees all of it: what is approved is exactly what is shown.
 	r.bankData = r.bankData || page.CanVote
 	invoice := r.invoice(page.Invoice)
-	title := money(page.Amount.Text(), page.Amount.Currency())
+	title := v.money(page.Amount.Text(), page.Amount.Currency())
 	if number := invoice.Number.Plain(); number != "" {
 		title += ": " + number
 	}
@@ -99,7 +99,7 @@ func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPag
 
 // deadline says how long a request can be decided, and whether that is less than a business day.
 func (v *visit) deadline(expires models.Time, calendar models.Calendar) *views.Deadline {
-	left := span(nearest(expires.Sub(v.now)))
+	left := v.span(nearest(expires.Sub(v.now)))
 	d := &views.Deadline{Text: left + " are left", Moment: expires.In(v.zone).Format("Monday 2 January 2006 at 15:04") + ", " + v.zone.String(),
 		Soon: !calendar.AddBusinessDays(models.At(v.now), 1).Before(expires.Time)}
 	if strings.HasPrefix(left, "1 ") {
@@ -120,7 +120,7 @@ func (v *visit) matchView(m *approvals.ThreeWay) *views.Match {
 		if text == "" {
 			return ""
 		}
-		return figures(text, m.Currency)
+		return v.figures(text, m.Currency)
 	}
 	marks := func(texts []string) []ui.Foreign {
 		var out []ui.Foreign
@@ -154,11 +154,11 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 	if e == nil {
 		return nil
 	}
-	out := &views.EarlierRequest{URL: requestURL(e.RequestID), Asked: v.at(e.AskedAt), Reason: ui.Foreign(e.Reason), Evidence: evidenceChange(e.EvidenceThen, e.EvidenceNow)}
-	who := orSome(list(e.DecidedBy), r.tr("Somebody"))
+	out := &views.EarlierRequest{URL: requestURL(e.RequestID), Asked: v.at(e.AskedAt), Reason: ui.Foreign(e.Reason), Evidence: r.evidenceChange(e.EvidenceThen, e.EvidenceNow)}
+	who := orSome(r.list(e.DecidedBy), r.tr("Somebody"))
 	switch e.Status {
 	case models.RequestApproved:
-		out.Came = r.tr("%s approved it %s; %s.", who, v.ago(e.DecidedAt), whatCame(e))
+		out.Came = r.tr("%s approved it %s; %s.", who, v.ago(e.DecidedAt), r.whatCame(e))
 	case models.RequestRejected:
 		verb := r.tr("rejected it")
 		if e.SentBack {
@@ -191,7 +191,7 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 		case c.Argument:
 			change.Argument = ui.Foreign(c.Name)
 		case c.Name == "Posting date":
-			change.Name, change.Then, change.Now = c.Name, ui.Foreign(dateText(c.Then)), ui.Foreign(dateText(c.Now))
+			change.Name, change.Then, change.Now = c.Name, ui.Foreign(r.dateText(c.Then)), ui.Foreign(r.dateText(c.Now))
 		default:
 			change.Name = c.Name
 		}
@@ -201,28 +201,28 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 }
 
 // whatCame is what came of an approval, within a sentence.
-func whatCame(e *approvals.EarlierRequest) string {
-	came := result(approvals.ListItem{Report: e.Report, Document: e.Document, Approval: e.Approval})
+func (w words) whatCame(e *approvals.EarlierRequest) string {
+	came := w.result(approvals.ListItem{Report: e.Report, Document: e.Document, Approval: e.Approval})
 	return orSome(came, "nothing is known of it since")
 }
 
-func evidenceChange(then, now int) string {
+func (w words) evidenceChange(then, now int) string {
 	if then == now {
-		return plural(now, "piece of evidence came", "pieces of evidence came") + " with it, as many as then."
+		return w.trn("%d piece of evidence came", "%d pieces of evidence came", now) + " with it, as many as then."
 	}
-	return fmt.Sprintf("%s then, %d now.", plural(then, "piece of evidence", "pieces of evidence"), now)
+	return fmt.Sprintf("%s then, %d now.", w.trn("%d piece of evidence", "%d pieces of evidence", then), now)
 }
 
 func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invoice views.Invoice, r reader, form voteForm) views.ApprovalPage {
 	q := page.Request
-	badge := requestBadge(page.Status)
+	badge := v.requestBadge(page.Status)
 	if page.Grant != nil {
-		badge = standBadge(page.Status, page.Grant.Status)
+		badge = v.standBadge(page.Status, page.Grant.Status)
 	}
 	badge.TestID = "approval-status"
 	out := views.ApprovalPage{
-		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(askedBy(page)),
-		OnBehalf: onBehalf(page.OnBehalf), CallHeading: callHeading(page), Sentence: writeSentence(page),
+		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(v.askedBy(page)),
+		OnBehalf: v.onBehalf(page.OnBehalf), CallHeading: callHeading(page), Sentence: v.writeSentence(page),
 		Amount: page.Amount.FormatNumber(), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,
 		Summary: ui.Foreign(q.Summary), Explained: ui.Foreign(q.Explanation), Run: ui.Foreign(q.RunID), Evidence: r.evidence(page.Evidence),
@@ -234,7 +234,7 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 		out.Expires = v.expires(q.ExpiresAt)
 	}
 	if len(page.Tried) > 0 {
-		out.Search = &views.ApproverSearch{Tried: tried(page.Tried)}
+		out.Search = &views.ApproverSearch{Tried: v.tried(page.Tried)}
 	}
 	for _, b := range page.Binding {
 		out.Binding = append(out.Binding, views.BoundValue{Name: b.Name, Value: ui.Foreign(b.Value), Pointer: ui.Foreign(b.Pointer)})
@@ -263,7 +263,7 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 }
 
 // askedBy names who asks: for a call that people filed from a case, them and the agent they did it for.
-func askedBy(page approvals.RequestPage) string {
+func (w words) askedBy(page approvals.RequestPage) string {
 	var people []string
 	for _, u := range page.Asked {
 		if u.Kind == models.KindPerson && u.ID != page.Request.AskerID {
@@ -273,7 +273,7 @@ func askedBy(page approvals.RequestPage) string {
 	if len(people) == 0 {
 		return page.Request.AskerName
 	}
-	return list(people) + ", for " + page.Request.AskerName
+	return w.list(people) + ", for " + page.Request.AskerName
 }
 
 // supplierOf names the supplier with its id, as the invoice has them.
@@ -295,7 +295,7 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 		return
 	}
 	eligible := func(d approvals.Decider) views.Eligible {
-		e := views.Eligible{Name: d.Name, Role: lower(d.Role.Title()), May: d.May, Why: d.Why, You: d.You, OnBehalf: d.OnBehalfOf, Limit: d.Limit}
+		e := views.Eligible{Name: d.Name, Role: v.lower(v.role(d.Role)), May: d.May, Why: d.Why, You: d.You, OnBehalf: d.OnBehalfOf, Limit: d.Limit}
 		if !d.Until.IsZero() && d.OnBehalfOf != "" {
 			e.Until = "until " + v.clock(d.Until)
 		}
@@ -315,7 +315,7 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 		}
 		return
 	}
-	steps := []views.Step{{Title: "First: " + placeWords(c.Role), State: stepState(page, 1)}, {Title: "Then: " + placeWords(c.ThenRole), State: stepState(page, 2)}}
+	steps := []views.Step{{Title: "First: " + v.placeWords(c.Role), State: stepState(page, 1)}, {Title: "Then: " + v.placeWords(c.ThenRole), State: stepState(page, 2)}}
 	for _, d := range page.Deciders {
 		i := 0
 		if d.Step == 2 {
@@ -327,11 +327,11 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 }
 
 // placeWords is whose place a step is.
-func placeWords(r models.Role) string {
+func (w words) placeWords(r models.Role) string {
 	if r == "" {
 		return "one of the people named"
 	}
-	return lower(r.Title())
+	return w.lower(w.said(r.Title()))
 }
 
 // stepState says where one of two steps stands.
@@ -370,7 +370,7 @@ func (v *visit) askForm(page approvals.RequestPage, form voteForm) *views.AskFor
 
 func votesText(yes, required int) string { return fmt.Sprintf("%d of %d", yes, required) }
 
-func onBehalf(people []models.User) string {
+func (w words) onBehalf(people []models.User) string {
 	var names []string
 	for _, u := range people {
 		if !slices.Contains(names, u.Name) {
@@ -383,7 +383,7 @@ func onBehalf(people []models.User) string {
 	case 1:
 		return names[0] + " answers for this account"
 	}
-	return list(names) + " answer for this account"
+	return w.list(names) + " answer for this account"
 }
 
 // callHeading says where the call stands.
@@ -411,7 +411,7 @@ func callHeading(page approvals.RequestPage) string {
 }
 
 // writeSentence says what the write does, from the values the desk compared with the call.
-func writeSentence(page approvals.RequestPage) ui.Foreign {
+func (w words) writeSentence(page approvals.RequestPage) ui.Foreign {
 	value := func(name string) string {
 		for _, b := range page.Binding {
 			if b.Name == name {
@@ -420,12 +420,12 @@ func writeSentence(page approvals.RequestPage) ui.Foreign {
 		}
 		return ""
 	}
-	return writeInWords(page.Request.Tool, value("Invoice"), value("Supplier"), value("Amount"), page.Request.Currency, value("Posting date"))
+	return w.writeInWords(page.Request.Tool, value("Invoice"), value("Supplier"), value("Amount"), page.Request.Currency, value("Posting date"))
 }
 
 func (v *visit) writeFacts(page approvals.RequestPage) []ui.Entry {
 	q := page.Request
-	return pairs(v.tr("Document type"), q.DocumentType, v.tr("Posting date"), date(q.PostingDate), v.tr("Cost centre"), q.CostCentre)
+	return pairs(v.tr("Document type"), q.DocumentType, v.tr("Posting date"), v.date(q.PostingDate), v.tr("Cost centre"), q.CostCentre)
 }
 
 // rule is the request's own copy of what routed it.
@@ -434,19 +434,19 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	if c == nil {
 		return views.Rule{None: sentence(orSome(page.Unrouted, v.tr("No rule of the matrix covers this request")))}
 	}
-	who := c.Role.Title()
+	who := v.role(c.Role)
 	if c.Role == "" {
 		who = v.tr("the people named")
 	}
 	if c.Sequence() {
-		who = placeWords(c.Role) + ", then " + placeWords(c.ThenRole)
+		who = v.placeWords(c.Role) + ", then " + v.placeWords(c.ThenRole)
 	}
-	out := views.Rule{Name: ruleName(c.ID, c.Version), Text: page.RuleText, Valid: "An approval is good for " + span(c.Valid()) + " and one call.",
+	out := views.Rule{Name: v.ruleName(c.ID, c.Version), Text: page.RuleText, Valid: "An approval is good for " + v.span(c.Valid()) + " and one call.",
 		Written: v.tr("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
 	if page.Routing.Rule == nil {
 		// Nobody was asked by this rule: a person found who decides, and the rule says how far they may.
 		out.Name = orSome(page.Named, v.tr("One person")) + " was named by " + orSome(page.NamedBy, "a person") + " for this item"
-		out.Text = "the limit is from " + ruleName(c.ID, c.Version) + " (" + page.RuleText + ")"
+		out.Text = "the limit is from " + v.ruleName(c.ID, c.Version) + " (" + page.RuleText + ")"
 		out.Need = "One yes of " + orSome(page.Named, v.tr("the person named"))
 		return out
 	}
@@ -454,11 +454,11 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	case c.Sequence():
 		out.Need = "Two people one after the other: first a yes of " + who
 	case page.Named != "" && required == 1:
-		out.Need = "One yes of " + lower(who) + " or " + page.Named
+		out.Need = "One yes of " + v.lower(who) + " or " + page.Named
 	case required == 1:
-		out.Need = "One yes of " + lower(who)
+		out.Need = "One yes of " + v.lower(who)
 	default:
-		out.Need = v.tr("%d different people must say yes: %s", required, lower(who))
+		out.Need = v.tr("%d different people must say yes: %s", required, v.lower(who))
 	}
 	if page.Named != "" {
 		out.Text += v.tr(" · %s named by %s for this request only", page.Named, page.NamedBy)
@@ -473,7 +473,7 @@ func (v *visit) votes(votes []models.Vote) []views.Vote {
 		if vote.Decision == models.VoteReject {
 			b = ui.Badge{Text: v.tr("No"), Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
-		out = append(out, views.Vote{Who: voter(vote), Role: lower(models.Role(vote.Role).Title()), Badge: b, At: v.at(vote.At), Channel: channelWords(vote.Channel), Reason: ui.Foreign(vote.Reason)})
+		out = append(out, views.Vote{Who: voter(vote), Role: v.lower(v.role(models.Role(vote.Role))), Badge: b, At: v.at(vote.At), Channel: v.channel(vote.Channel), Reason: ui.Foreign(vote.Reason)})
 	}
 	return out
 }
@@ -500,7 +500,7 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 				names = append(names, voter(vote))
 			}
 		}
-		text := v.tr("%s %s this %s", orSome(list(names), v.tr("Somebody")), page.Status, v.ago(q.DecidedAt))
+		text := v.tr("%s %s this %s", orSome(v.list(names), v.tr("Somebody")), page.Status, v.ago(q.DecidedAt))
 		if page.Grant != nil {
 			switch page.Grant.Status {
 			case models.ApprovalExpired:
@@ -513,7 +513,7 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 	case models.RequestExpired:
 		return "This expired " + v.ago(q.ExpiresAt) + "; nobody decided it in time, and nothing was approved."
 	case models.RequestWithdrawn:
-		return "This was withdrawn " + v.ago(q.DecidedAt) + ": " + sentence(keptReason(q.Reason))
+		return "This was withdrawn " + v.ago(q.DecidedAt) + ": " + sentence(v.kept(q.Reason))
 	case models.RequestUnrouted:
 		return v.tr("Nobody can decide this until an approver is found.")
 	}
@@ -524,7 +524,7 @@ func (v *visit) grant(g *approvals.Grant) *views.Grant {
 	if g == nil {
 		return nil
 	}
-	out := &views.Grant{MaskedID: g.MaskedID, Status: approvalBadge(g.Status), Expires: v.exactly(g.ExpiresAt)}
+	out := &views.Grant{MaskedID: g.MaskedID, Status: v.approvalBadge(g.Status), Expires: v.exactly(g.ExpiresAt)}
 	if !g.RedeemedAt.IsZero() {
 		out.Redeemed = &views.Redeemed{At: v.at(g.RedeemedAt), By: ui.Foreign(g.RedeemedBy)}
 	}
@@ -556,7 +556,7 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	}
 	if closed := v.ws.PeriodClosedThrough; open && !closed.IsZero() && !q.PostingDate.IsZero() && !q.PostingDate.After(closed) {
 		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: v.tr("The posting period is closed"), TestID: "period-closed",
-			Text: ui.Foreign("The books are closed through " + date(closed) + ". While they are, the write is refused even with an approval.")})
+			Text: ui.Foreign("The books are closed through " + v.date(closed) + ". While they are, the write is refused even with an approval.")})
 	}
 	if open && !page.IsBound {
 		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The amount could not be compared with the call"), TestID: "unbound",
@@ -581,7 +581,7 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 		out = append(out, n)
 	}
 	if g := page.Grant; g != nil && g.Status == models.ApprovalRevoked {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The approval was revoked " + v.ago(g.RevokedAt), Text: ui.Foreign(keptReason(g.RevokeReason)), TestID: "revoked"})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The approval was revoked " + v.ago(g.RevokedAt), Text: ui.Foreign(v.kept(g.RevokeReason)), TestID: "revoked"})
 	}
 	if page.CanRevoke {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You approved this. Until it is used you can take the approval back.")), LinkText: v.tr("Revoke the approval…"),
@@ -594,10 +594,10 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 }
 
 // tried lists the rules of the matrix and why each did not help.
-func tried(rules []approvals.Tried) []views.TriedRule {
+func (w words) tried(rules []approvals.Tried) []views.TriedRule {
 	out := make([]views.TriedRule, 0, len(rules))
 	for _, t := range rules {
-		out = append(out, views.TriedRule{Name: ruleName(t.RuleID, t.Version), Text: t.Rule, Why: ui.Foreign(t.Why)})
+		out = append(out, views.TriedRule{Name: w.ruleName(t.RuleID, t.Version), Text: t.Rule, Why: ui.Foreign(t.Why)})
 	}
 	return out
 }
@@ -626,7 +626,7 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 	if form.refused.form == formSendBack || form.refused.form == formAsk {
 		typed = nil
 	}
-	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: "Approve " + money(q.Amount, q.Currency),
+	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: "Approve " + v.money(q.Amount, q.Currency),
 		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Needed to reject. Kept on the trail, beside your name."), Value: typed["reason"], Error: refused.problems["reason"]}}
 	f.Version = strconv.FormatInt(q.Version, 10)
 	fields := []ui.Field{f.Reason}
@@ -637,11 +637,11 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 	}
 	valid := ""
 	if c := page.Routing.Authority(); c != nil {
-		valid = span(c.Valid())
+		valid = v.span(c.Valid())
 	}
 	f.After = "The agent then has " + valid + " to make exactly this call, once."
 	if left := page.Tally.Required - page.Tally.Yes - 1; left > 0 {
-		f.After = plural(left, "more person has to say yes after you", "more people have to say yes after you") + ". " + f.After
+		f.After = v.trn("%d more person has to say yes after you", "%d more people have to say yes after you", left) + ". " + f.After
 	}
 	for _, d := range page.Deciders {
 		if d.You && d.May && d.OnBehalfOf == "" {
@@ -704,7 +704,7 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 	c := &views.Conflict{Text: sentence(form.late.Message)}
 	names, _ := d["decided_by"].([]string)
 	if at, ok := d["decided_at"].(models.Time); ok && len(names) > 0 {
-		c.Text = v.tr("%s %s this %s (%s).", list(names), d["status"], v.ago(at), v.clock(at))
+		c.Text = v.tr("%s %s this %s (%s).", v.list(names), d["status"], v.ago(at), v.clock(at))
 		c.Reason = ui.Foreign(page.Request.Reason)
 	}
 	switch models.VoteDecision(form.typed["decision"]) {
@@ -714,7 +714,7 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), v.tr("Reject")))
 	}
 	c.Typed = append(c.Typed, pairs(v.tr("Reason"), form.typed["reason"])...)
-	c.Typed = append(c.Typed, inputEntries(inputsOf(form.typed))...)
+	c.Typed = append(c.Typed, v.inputEntries(inputsOf(form.typed))...)
 	return c, nil
 }
 

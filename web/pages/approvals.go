@@ -52,7 +52,7 @@ var approvalFilters = []string{"currency", "supplier", "tool", "asked_by"}
 
 // listApprovals is GET /approvals: what waits for this person, for anybody, or is decided.
 func (v *visit) listApprovals() error {
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.Fil
 		}
 		words = append(words, "asked by "+name)
 	}
-	f := &views.FilterForm{URL: "/approvals", Active: list(words), ClearURL: v.link("/approvals", "tab", tab), Hidden: []ui.Hidden{{Name: "tab", Value: tab}},
+	f := &views.FilterForm{URL: "/approvals", Active: v.list(words), ClearURL: v.link("/approvals", "tab", tab), Hidden: []ui.Hidden{{Name: "tab", Value: tab}},
 		Fields: []ui.Field{
 			{Name: "currency", Label: v.tr("Currency"), Value: narrow["currency"], Placeholder: "EUR"},
 			{Name: "supplier", Label: v.tr("Supplier id"), Value: narrow["supplier"]},
@@ -215,7 +215,7 @@ func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, 
 		if err != nil {
 			return nil, err
 		}
-		out := totals(v.tr("What waits for you"), sums)
+		out := v.totals(v.tr("What waits for you"), sums)
 		if more {
 			out.Note = v.tr("More waits than is added up here; these are the sums of what lapses first.")
 		}
@@ -230,17 +230,17 @@ func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, 
 		return nil, err
 	}
 	if whole {
-		return totals(v.tr("What waits for you"), sums), nil
+		return v.totals(v.tr("What waits for you"), sums), nil
 	}
-	out := totals(v.tr("On this page"), sums)
+	out := v.totals(v.tr("On this page"), sums)
 	out.More, out.MoreURL = v.tr("Add up everything that waits"), v.link("/approvals", append(slices.Clone(query), "totals", "all")...)
 	return out, nil
 }
 
-func totals(of string, sums []approvals.CurrencyTotal) *views.Totals {
+func (w words) totals(of string, sums []approvals.CurrencyTotal) *views.Totals {
 	out := &views.Totals{Of: of}
 	for _, s := range sums {
-		out.Items = append(out.Items, views.Total{Amount: s.Total.FormatNumber(), Currency: s.Total.Currency(), Count: plural(s.Count, "request", "requests")})
+		out.Items = append(out.Items, views.Total{Amount: s.Total.FormatNumber(), Currency: s.Total.Currency(), Count: w.trn("%d request", "%d requests", s.Count)})
 	}
 	return out
 }
@@ -262,9 +262,9 @@ func waitingWords(w waitingCount) string {
 func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 	rows := make([]views.ApprovalRow, 0, len(items))
 	for _, i := range items {
-		row := views.ApprovalRow{ID: i.RequestID, URL: v.fromHere(requestURL(i.RequestID)), Status: standBadge(i.Status, i.Approval), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
+		row := views.ApprovalRow{ID: i.RequestID, URL: v.fromHere(requestURL(i.RequestID)), Status: v.standBadge(i.Status, i.Approval), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
 			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), InvoiceURL: v.invoiceURL(i.InvoiceID),
-			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: result(i), OnBehalf: i.OnBehalfOf}
+			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: v.result(i), OnBehalf: i.OnBehalfOf}
 		if i.Required > 0 {
 			row.Votes = votesText(i.Yes, i.Required)
 		}
@@ -277,7 +277,7 @@ func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 }
 
 // result is what came of a decided request.
-func result(i approvals.ListItem) string {
+func (w words) result(i approvals.ListItem) string {
 	switch {
 	case i.Report == approvals.ReportPosted && i.Document != "":
 		return "posted as " + ui.Foreign(i.Document).Plain()
@@ -480,6 +480,6 @@ func (v *visit) confirmOnRequest(how takingBack, status int, refused refusal) er
 	form := v.form(requestURL(id) + templ.SafeURL(how.path))
 	form.Heading, form.Errors = refused.heading, refused.summary(reason)
 	return render(v.c, status, views.Confirm(views.ConfirmPage{Page: page, Heading: how.heading, Text: how.text,
-		Facts: []ui.Entry{ui.Pair(v.tr("Request"), r.Request.Summary), ui.Pair(v.tr("Amount"), money(r.Request.Amount, r.Request.Currency)), ui.Pair(v.tr("Invoice"), r.Request.InvoiceID)},
+		Facts: []ui.Entry{ui.Pair(v.tr("Request"), r.Request.Summary), ui.Pair(v.tr("Amount"), v.money(r.Request.Amount, r.Request.Currency)), ui.Pair(v.tr("Invoice"), r.Request.InvoiceID)},
 		Form:  form, Fields: []ui.Field{reason}, Button: ui.Button{Label: how.button, Variant: ui.ButtonDanger}, CancelURL: requestURL(id)}))
 }

@@ -89,7 +89,7 @@ func (w words) file(f models.Attachment) views.File {
 	if f.Image() {
 		kind = views.FileImage
 	}
-	return views.File{Name: ui.Foreign(f.Name), Kind: kind, Size: fileSize(f.Size), Type: fileType(f.MediaType), URL: fileURL(f.ID), DownloadURL: fileURL(f.ID) + "?download=1",
+	return views.File{Name: ui.Foreign(f.Name), Kind: kind, Size: w.fileSize(f.Size), Type: fileType(f.MediaType), URL: fileURL(f.ID), DownloadURL: fileURL(f.ID) + "?download=1",
 		By: ui.Foreign(f.UploadedByName), At: w.at(f.CreatedAt), SHA256: f.SHA256}
 }
 
@@ -104,10 +104,10 @@ func (v *visit) fileNamed(id string) *views.File {
 }
 
 // fileSize writes a size for people: 512 bytes, 1.4 MB.
-func fileSize(n int64) string {
+func (w words) fileSize(n int64) string {
 	switch {
 	case n < 1000:
-		return plural(int(n), "byte", "bytes")
+		return w.trn("%d byte", "%d bytes", int(n))
 	case n < 1000*1000:
 		return fmt.Sprintf("%d kB", (n+500)/1000)
 	}
@@ -186,10 +186,10 @@ func (v *visit) related(page queue.CasePage) ([]views.RelatedGroup, error) {
 			g.All, g.AllURL = all, allURL
 		}
 		for _, c := range list.Items {
-			one := views.RelatedCase{Heading: codeTitle(c.Code), Number: ui.Foreign(c.InvoiceNumber), Amount: money(c.Amount, c.Currency), Status: caseBadge(c.Status),
+			one := views.RelatedCase{Heading: v.codeTitle(c.Code), Number: ui.Foreign(c.InvoiceNumber), Amount: v.money(c.Amount, c.Currency), Status: v.caseBadge(c.Status),
 				Opened: v.age(c.CreatedAt), URL: caseURL(c.CaseID)}
 			if c.Exit != "" {
-				one.Exit = lower(queue.ExitLabel(c.Exit))
+				one.Exit = v.lower(v.exit(c.Exit))
 			}
 			g.Items = append(g.Items, one)
 		}

@@ -197,13 +197,13 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 		case ui.FieldCheckbox:
 			shown = "refused"
 		case ui.FieldDate:
-			shown = lower(field.Label) + " " + dateText(shown)
+			shown = v.lower(field.Label) + " " + v.dateText(shown)
 		case ui.FieldText:
-			shown = lower(field.Label) + " " + ui.Foreign(shown).Plain()
+			shown = v.lower(field.Label) + " " + ui.Foreign(shown).Plain()
 		}
 		active = append(active, shown)
 	}
-	f.Active = list(active)
+	f.Active = v.list(active)
 	return f
 }
 
@@ -211,7 +211,7 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 	data := e.DataFor(v.by)
 	e.Data = string(data)
-	row := views.AuditRow{ID: e.ID, At: v.exactly(e.At), Action: e.Action, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), Refused: e.Refused(), RequestID: ui.Foreign(e.RequestID)}
+	row := views.AuditRow{ID: e.ID, At: v.exactly(e.At), Action: e.Action, Who: ui.Foreign(e.ActorName), Channel: v.channel(e.Channel), Refused: e.Refused(), RequestID: ui.Foreign(e.RequestID)}
 	if e.Seq != nil {
 		row.Number = fmt.Sprint(*e.Seq)
 	}
@@ -221,7 +221,7 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 			roles = append(roles, models.Role(r))
 		}
 	}
-	row.Roles = roleTitles(roles)
+	row.Roles = v.roleTitles(roles)
 	if told := v.timeline([]models.AuditEvent{e}, nil); len(told) == 1 {
 		row.What, row.Words, row.Details = told[0].What, told[0].Words, told[0].Details
 		row.Kind = string(told[0].Kind)

@@ -101,11 +101,11 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 		}
 		out.Items = append(out.Items, item)
 	}
-	out.Lead = bulkLead(preview.Count, len(preview.Items), marked)
+	out.Lead = v.bulkLead(preview.Count, len(preview.Items), marked)
 	if preview.Count > 0 {
-		out.Totals = totals(v.tr("What would be approved"), preview.Totals)
+		out.Totals = v.totals(v.tr("What would be approved"), preview.Totals)
 		reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Not needed. Kept on the trail of each.")})
-		out.Form = &views.BulkForm{Form: v.form("/approvals/bulk/approve"), Reason: reason, Approve: "Approve " + plural(preview.Count, "request", "requests"), PreviewURL: "/approvals/bulk"}
+		out.Form = &views.BulkForm{Form: v.form("/approvals/bulk/approve"), Reason: reason, Approve: "Approve " + v.trn("%d request", "%d requests", preview.Count), PreviewURL: "/approvals/bulk"}
 		if marked > 0 && marked < len(preview.Items) {
 			out.Form.LeaveMarked = "Leave out the " + strconv.Itoa(marked) + " to look at"
 		}
@@ -122,8 +122,8 @@ func whatIsWrong(ne *models.NamedError) string {
 	return ne.Message
 }
 
-func bulkLead(can, of, marked int) string {
-	lead := fmt.Sprintf("Nothing is approved yet. %d of %s can be approved together", can, plural(of, "request", "requests"))
+func (w words) bulkLead(can, of, marked int) string {
+	lead := fmt.Sprintf("Nothing is approved yet. %d of %s can be approved together", can, w.trn("%d request", "%d requests", of))
 	if marked > 0 {
 		lead += fmt.Sprintf(", %d of them with something to look at first", marked)
 	}
@@ -135,7 +135,7 @@ func (v *visit) bulkItem(i approvals.BulkItem) views.BulkItem {
 		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), OnBehalf: i.OnBehalfOf, Expires: v.expires(i.ExpiresAt), Why: ui.Foreign(i.Why), OwnPage: i.OwnPage, Mark: len(i.Look) > 0}
 	if !i.Amount.IsZero() {
 		out.Amount, out.Currency = i.Amount.FormatNumber(), i.Amount.Currency()
-		out.Sentence = writeSentence(approvals.RequestPage{Request: models.ApprovalRequest{Tool: i.Tool, Currency: i.Amount.Currency()}, Binding: i.Binding})
+		out.Sentence = v.writeSentence(approvals.RequestPage{Request: models.ApprovalRequest{Tool: i.Tool, Currency: i.Amount.Currency()}, Binding: i.Binding})
 	}
 	if i.Can {
 		out.Key = fmt.Sprintf("%s@%d", i.RequestID, i.Version)
@@ -144,7 +144,7 @@ func (v *visit) bulkItem(i approvals.BulkItem) views.BulkItem {
 		out.Look = append(out.Look, ui.Foreign(text+"."))
 	}
 	if i.Left > 0 {
-		out.After = plural(i.Left, "more person has to say yes after you", "more people have to say yes after you") + "."
+		out.After = v.trn("%d more person has to say yes after you", "%d more people have to say yes after you", i.Left) + "."
 	}
 	return out
 }
@@ -177,14 +177,14 @@ func (v *visit) approveBulk() error {
 		tally[i.Outcome]++
 		out.Items = append(out.Items, v.bulkAnswer(i))
 	}
-	out.Lead = bulkResultLead(tally)
+	out.Lead = v.bulkResultLead(tally)
 	if result.Count > 0 {
-		out.Totals = totals(v.tr("Approved"), result.Totals)
+		out.Totals = v.totals(v.tr("Approved"), result.Totals)
 	}
 	return render(v.c, http.StatusOK, views.BulkResult(out))
 }
 
-func bulkResultLead(tally map[approvals.BulkOutcome]int) string {
+func (w words) bulkResultLead(tally map[approvals.BulkOutcome]int) string {
 	var parts []string
 	for _, p := range []struct {
 		outcome approvals.BulkOutcome
@@ -197,7 +197,7 @@ func bulkResultLead(tally map[approvals.BulkOutcome]int) string {
 			parts = append(parts, fmt.Sprintf(p.words, n))
 		}
 	}
-	return sentence(list(parts))
+	return sentence(w.list(parts))
 }
 
 func (v *visit) bulkAnswer(i approvals.BulkAnswer) views.BulkAnswer {

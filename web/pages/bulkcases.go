@@ -29,8 +29,8 @@ var bulkWords = map[queue.BulkAct]struct{ verb, done, already, hint string }{
 }
 
 // bulkDo is what the button says.
-func bulkDo(act queue.BulkAct, n int) string {
-	cases := plural(n, "case", "cases")
+func (w words) bulkDo(act queue.BulkAct, n int) string {
+	cases := w.trn("%d case", "%d cases", n)
 	if act == queue.BulkReroute {
 		return "Send " + cases + " there"
 	}
@@ -113,18 +113,18 @@ func (v *visit) renderBulkCases(choices []queue.BulkChoice, refused refusal, sta
 		if i.Can {
 			can++
 			item.Key = fmt.Sprintf("%s@%d", i.CaseID, i.Version)
-			item.What = bulkWhat(act, i)
+			item.What = v.bulkWhat(act, i)
 		}
 		item.Why = ui.Foreign(i.Why)
 		out.Items = append(out.Items, item)
 	}
 	// First those something happens to.
 	slices.SortStableFunc(out.Items, func(a, b views.BulkCase) int { return btoi(a.Key == "") - btoi(b.Key == "") })
-	out.Lead = v.tr("Nothing is done yet. It can be done to %d of %s.", can, plural(len(items), "case", "cases"))
+	out.Lead = v.tr("Nothing is done yet. It can be done to %d of %s.", can, v.trn("%d case", "%d cases", len(items)))
 	if can > 0 {
 		fields := v.bulkFields(act, items, refused)
 		out.Form = &views.BulkCasesForm{Form: v.form(bulkPath + "/do"), Hidden: []ui.Hidden{{Name: "act", Value: string(act)}, {Name: "back", Value: string(back)}}, Fields: fields,
-			Do: bulkDo(act, can), Hint: bulkWords[act].hint + " One that cannot be done any more leaves the others alone."}
+			Do: v.bulkDo(act, can), Hint: bulkWords[act].hint + " One that cannot be done any more leaves the others alone."}
 		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(fields...)
 	}
 	return render(v.c, status, views.BulkCases(out))
@@ -152,7 +152,7 @@ func (v *visit) bulkFields(act queue.BulkAct, items []queue.BulkItem, refused re
 			for _, i := range items {
 				n += btoi(i.Can && slices.Contains(i.To, q))
 			}
-			label := q.Title()
+			label := v.queue(q)
 			switch {
 			case n == 0:
 				continue
@@ -177,16 +177,16 @@ func (v *visit) bulkFields(act queue.BulkAct, items []queue.BulkItem, refused re
 }
 
 // bulkWhat says what happens to one case.
-func bulkWhat(act queue.BulkAct, i queue.BulkItem) string {
+func (w words) bulkWhat(act queue.BulkAct, i queue.BulkItem) string {
 	switch act {
 	case queue.BulkClaim:
 		return "Becomes yours."
 	case queue.BulkRelease:
-		return "Is given back to " + i.Queue.Title() + "."
+		return "Is given back to " + w.said(i.Queue.Title()) + "."
 	case queue.BulkReroute:
 		names := make([]string, len(i.To))
 		for n, q := range i.To {
-			names[n] = q.Title()
+			names[n] = w.said(q.Title())
 		}
 		text := "Can go to " + strings.Join(names, ", ") + "."
 		if i.ClaimedBy != nil && !i.ClaimedByMe {
@@ -265,11 +265,11 @@ func (v *visit) bulkCases() error {
 	for _, p := range []struct {
 		outcome queue.BulkOutcome
 		words   string
-	}{{queue.BulkDone, lower(words.done)}, {queue.BulkAlready, lower(words.already)}, {queue.BulkRefused, v.tr("not done")}} {
+	}{{queue.BulkDone, v.lower(words.done)}, {queue.BulkAlready, v.lower(words.already)}, {queue.BulkRefused, v.tr("not done")}} {
 		if tally[p.outcome] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", tally[p.outcome], p.words))
 		}
 	}
-	out.Lead = list(parts) + "."
+	out.Lead = v.list(parts) + "."
 	return render(v.c, http.StatusOK, views.BulkCasesResult(out))
 }

@@ -43,7 +43,7 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	r := v.reader()
 	r.bankData = r.bankData && !page.Hidden
 	invoice := r.invoice(page.Case.Invoice)
-	title := codeTitle(codeOf(page.Case.Code))
+	title := v.codeTitle(codeOf(page.Case.Code))
 	if number := invoice.Number.Plain(); number != "" {
 		title += ": " + number
 	}
@@ -89,12 +89,12 @@ func codeOf(c *models.Code) models.Code {
 
 func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.Invoice, r reader, form caseForm) views.CasePage {
 	c := page.Case
-	badge := caseBadge(c.Status)
+	badge := v.caseBadge(c.Status)
 	badge.TestID = "case-status"
 	out := views.CasePage{
-		Page: around, ID: c.CaseID, Heading: codeTitle(codeOf(c.Code)), Code: ui.Foreign(codeOf(c.Code)),
-		QueueName: c.Queue.Title(), QueueURL: v.link(queueURL(c.Queue)), Status: badge,
-		Opened: v.at(c.CreatedAt), Run: ui.Foreign(page.RunID), Reason: reasonWords(c.Reason),
+		Page: around, ID: c.CaseID, Heading: v.codeTitle(codeOf(c.Code)), Code: ui.Foreign(codeOf(c.Code)),
+		QueueName: v.queue(c.Queue), QueueURL: v.link(queueURL(c.Queue)), Status: badge,
+		Opened: v.at(c.CreatedAt), Run: ui.Foreign(page.RunID), Reason: v.handoverReason(c.Reason),
 		Claim: v.claim(page), Marks: v.marks(page), Earlier: v.earlier(page.Earlier), Invoice: invoice,
 		Request: related(page), Instruction: v.instruction(page), WhyNot: page.WhyNot,
 		Timeline: v.timeline(page.Timeline, page.Comments),
@@ -146,13 +146,13 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 	if page.Moved != "" {
 		for _, d := range slices.Backward(page.Decisions) {
 			if d.Exit == page.Moved {
-				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s moved this here %s: %s.", d.By, v.ago(d.At), lower(d.Label)), Text: ui.Foreign(d.Reason), TestID: "moved"})
+				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s moved this here %s: %s.", d.By, v.ago(d.At), v.lower(d.Label)), Text: ui.Foreign(d.Reason), TestID: "moved"})
 				break
 			}
 		}
 	}
 	if page.Case.Status == models.CaseHeld && !page.HeldUntil.IsZero() {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign("Held until " + date(page.HeldUntil) + ". It can be decided before."), TestID: "held-until"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign("Held until " + v.date(page.HeldUntil) + ". It can be decided before."), TestID: "held-until"})
 	}
 	if page.Question != "" {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("A question waits for the agent’s answer"), Text: ui.Foreign(page.Question), TestID: "question"})
@@ -163,7 +163,7 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 func (v *visit) earlier(decisions []queue.Decision) []views.EarlierDecision {
 	var out []views.EarlierDecision
 	for _, d := range decisions {
-		out = append(out, views.EarlierDecision{Text: v.tr("%s decided the same error %s: %s.", d.By, v.ago(d.At), lower(d.Label)),
+		out = append(out, views.EarlierDecision{Text: v.tr("%s decided the same error %s: %s.", d.By, v.ago(d.At), v.lower(d.Label)),
 			Reason: ui.Foreign(d.Reason), URL: caseURL(d.CaseID)})
 	}
 	return out
@@ -188,14 +188,14 @@ func (v *visit) instruction(page queue.CasePage) *views.Instruction {
 	if in == nil {
 		return nil
 	}
-	out := &views.Instruction{Kind: string(in.Kind), Words: instructionWords(in.Kind, in.Question), Question: ui.Foreign(in.Question), Note: ui.Foreign(in.Note), Until: dateText(in.Until)}
+	out := &views.Instruction{Kind: string(in.Kind), Words: v.instructionText(in.Kind, in.Question), Question: ui.Foreign(in.Question), Note: ui.Foreign(in.Note), Until: v.dateText(in.Until)}
 	names := make([]string, 0, len(in.Input))
 	for name := range in.Input {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out.Input = append(out.Input, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(inputText(name, fmt.Sprint(in.Input[name])))})
+		out.Input = append(out.Input, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(v.inputText(name, fmt.Sprint(in.Input[name])))})
 	}
 	if n := len(page.Decisions); n > 0 {
 		d := page.Decisions[n-1]
@@ -206,7 +206,7 @@ func (v *visit) instruction(page queue.CasePage) *views.Instruction {
 		case "":
 			out.By = "Decided by " + d.By
 		default:
-			out.By = "Decided by " + d.By + ", " + lower(d.Role.Title())
+			out.By = "Decided by " + d.By + ", " + v.lower(v.role(d.Role))
 		}
 	} else {
 		out.ExitText, out.By, out.At = v.tr("The agent has its instruction"), v.tr("Set by the desk"), v.at(page.Case.CreatedAt)
@@ -221,7 +221,7 @@ func (r reader) handover(h queue.HandoverView, page queue.CasePage) views.Handov
 		out.Suggestion = &views.Suggestion{Exit: ui.Foreign(h.Suggestion.Exit), Why: ui.Foreign(h.Suggestion.Why)}
 		offered := queue.Exits(codeOf(page.Case.Code), page.Case.Reason, page.Moved)
 		if slices.ContainsFunc(offered, func(e queue.Exit) bool { return e.Code == h.Suggestion.Exit }) {
-			out.Suggestion.ExitWords = queue.ExitLabel(h.Suggestion.Exit)
+			out.Suggestion.ExitWords = r.exit(h.Suggestion.Exit)
 		}
 	}
 	return out
@@ -304,7 +304,7 @@ func (v *visit) tooLate(page queue.CasePage, form caseForm) (*views.Conflict, *v
 	c := &views.Conflict{Text: sentence(form.late.Message), Typed: typedEntries(form)}
 	if at, ok := d["decided_at"].(models.Time); ok && by != "" {
 		exit, _ := d["exit"].(string)
-		c.Text = v.tr("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), lower(queue.ExitLabel(exit)))
+		c.Text = v.tr("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), v.lower(v.exit(exit)))
 	}
 	if holder, ok := d["claimed_by"].(string); ok {
 		c.Text = holder + " holds this case"

@@ -58,7 +58,7 @@ func (v *visit) confirmationPage(around views.Page, page confirm.Page, d draft) 
 	badge := confirmationBadge(page.Status, c.Action)
 	badge.TestID = "confirmation-status"
 	out := views.ConfirmationPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Status: badge, Asked: v.at(c.CreatedAt), Agent: ui.Foreign(page.Agent),
-		OnBehalf: behalfWords(page.OnBehalf), Run: ui.Foreign(c.RunID), Server: serverOf(page.Server), CallHeading: confirmationHeading(page), Call: r.call(c.Tool, page.Arguments),
+		OnBehalf: v.behalfWords(page.OnBehalf), Run: ui.Foreign(c.RunID), Server: serverOf(page.Server), CallHeading: confirmationHeading(page), Call: r.call(c.Tool, page.Arguments),
 		Digest: c.Digest, StateHash: c.RequestStateHash, Questions: v.questions(page), WhyNot: v.whyNoAnswer(page), Answer: v.answerGiven(page), Notices: v.confirmationNotices(page),
 		Timeline: v.timeline(page.Timeline, nil)}
 	out.Call.InWords = "" // only what the other server does with it counts, and the desk does not know that
@@ -69,10 +69,10 @@ func (v *visit) confirmationPage(around views.Page, page confirm.Page, d draft) 
 		invoice := r.invoice(page.Invoice)
 		out.Invoice = &invoice
 	}
-	out.Who, out.WhoWhy = whoAnswers(page)
+	out.Who, out.WhoWhy = v.whoAnswers(page)
 	if page.Status == models.ConfirmationPending {
 		for _, p := range page.Deciders {
-			out.Eligible = append(out.Eligible, views.Eligible{Name: p.Name, Role: roleWords(p.Role), May: p.May, Why: p.Why, You: p.You})
+			out.Eligible = append(out.Eligible, views.Eligible{Name: p.Name, Role: v.roleWords(p.Role), May: p.May, Why: p.Why, You: p.You})
 		}
 	}
 	if page.CanAnswer {
@@ -90,14 +90,14 @@ func serverOf(s confirm.Server) views.Server {
 	return out
 }
 
-func behalfWords(names []string) string {
+func (w words) behalfWords(names []string) string {
 	switch len(names) {
 	case 0:
 		return ""
 	case 1:
 		return names[0] + " answers for this account"
 	}
-	return list(names) + " answer for this account"
+	return w.list(names) + " answer for this account"
 }
 
 // confirmationHeading says where the call stands.
@@ -152,7 +152,7 @@ func (v *visit) address(page confirm.Page, q confirm.Question) *views.Address {
 	return a
 }
 
-func whoAnswers(page confirm.Page) (who, why string) {
+func (w words) whoAnswers(page confirm.Page) (who, why string) {
 	c := page.Confirmation
 	if c.Mode == confirm.ModeURL {
 		why = "An address is opened for the account that asks, so only the person responsible for it may consent."
@@ -161,7 +161,7 @@ func whoAnswers(page confirm.Page) (who, why string) {
 		}
 		return page.Person + " alone", why
 	}
-	who = "One answer of " + lower(page.Role.Title())
+	who = "One answer of " + w.lower(w.said(page.Role.Title()))
 	if c.RuleID != "" {
 		return who, "A rule of this workspace for this server says so."
 	}
@@ -187,7 +187,7 @@ func (v *visit) answerGiven(page confirm.Page) *views.ConfirmationAnswer {
 	if c.Action == "" {
 		return nil
 	}
-	out := &views.ConfirmationAnswer{Badge: actionBadge(c.Action), Who: c.AnsweredByName, Role: roleWords(c.AnsweredRole), At: v.at(c.AnsweredAt), Reason: ui.Foreign(c.Reason),
+	out := &views.ConfirmationAnswer{Badge: actionBadge(c.Action), Who: c.AnsweredByName, Role: v.roleWords(c.AnsweredRole), At: v.at(c.AnsweredAt), Reason: ui.Foreign(c.Reason),
 		Values: given(page.Answer)}
 	switch page.Status {
 	case models.ConfirmationAnswered:
@@ -316,7 +316,7 @@ func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
 }
 
 func (v *visit) textControl(out *ui.Field, f confirm.Field) {
-	out.Hint = lengthHint(f)
+	out.Hint = v.lengthHint(f)
 	switch f.Format {
 	case confirm.FormatEmail:
 		out.Kind = ui.FieldEmail
@@ -392,16 +392,16 @@ func options(all []confirm.Option, chosen ...string) []ui.Option {
 	return out
 }
 
-func lengthHint(f confirm.Field) string {
+func (w words) lengthHint(f confirm.Field) string {
 	switch {
 	case f.MinLength != nil && *f.MinLength > 0 && f.MaxLength != nil && *f.MinLength == *f.MaxLength:
-		return "Exactly " + plural(*f.MinLength, "character.", "characters.")
+		return "Exactly " + w.trn("%d character.", "%d characters.", *f.MinLength)
 	case f.MinLength != nil && *f.MinLength > 0 && f.MaxLength != nil:
 		return fmt.Sprintf("%d to %d characters.", *f.MinLength, *f.MaxLength)
 	case f.MinLength != nil && *f.MinLength > 0:
-		return "At least " + plural(*f.MinLength, "character.", "characters.")
+		return "At least " + w.trn("%d character.", "%d characters.", *f.MinLength)
 	case f.MaxLength != nil:
-		return "At most " + plural(*f.MaxLength, "character.", "characters.")
+		return "At most " + w.trn("%d character.", "%d characters.", *f.MaxLength)
 	}
 	return ""
 }
@@ -477,9 +477,9 @@ func elicitWords(a models.ElicitAction) string {
 }
 
 // roleWords is a role, or the place of a responsible person, within a sentence.
-func roleWords(role string) string {
+func (w words) roleWords(role string) string {
 	if r := models.Role(role); r.Valid() {
-		return lower(r.Title())
+		return w.lower(w.said(r.Title()))
 	}
 	return role
 }

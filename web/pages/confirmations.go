@@ -14,7 +14,7 @@ import (
 
 // listConfirmations is GET /confirmations: what waits for this person, for anybody, or is done.
 func (v *visit) listConfirmations() error {
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationR
 	for _, i := range items {
 		row := views.ConfirmationRow{ID: i.ConfirmationID, URL: v.fromHere(confirmationURL(i.ConfirmationID)), Status: confirmationBadge(i.Status, i.Action), Message: ui.Foreign(i.Message),
 			Tool: ui.Foreign(i.Tool), Server: ui.Foreign(i.ServerName), Known: i.Registered, Invoice: ui.Foreign(i.InvoiceID), AskedBy: ui.Foreign(i.Agent), Asked: v.at(i.CreatedAt),
-			Answers: "answered by " + lower(i.Role.Title())}
+			Answers: "answered by " + v.lower(v.role(i.Role))}
 		if i.Mode == confirm.ModeURL {
 			row.Answers = v.tr("answered by the responsible person")
 		}

@@ -1,12 +1,12 @@
 package pages
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -46,52 +46,52 @@ func (w words) caseDue(t models.Time) ui.Moment {
 		m.Text, m.Kind = w.lang.Due(t.Time, w.now), ui.MomentDue
 		return m
 	}
-	m.Text = dueWords(w.calendar(), models.At(w.now), t)
+	m.Text = w.dueWords(w.calendar(), models.At(w.now), t)
 	return m
 }
 
 // dueWords tells how much business time is left, or has passed since. Nights, weekends and holidays are
 // none, so what became overdue in the evening is not more overdue in the morning.
-func dueWords(c models.Calendar, now, due models.Time) string {
+func (w words) dueWords(c models.Calendar, now, due models.Time) string {
 	left := c.BusinessTime(now, due)
 	switch {
 	case now.Before(due.Time):
 		switch {
 		case left >= time.Minute:
 		case due.Sub(now.Time) < time.Minute:
-			return "due now"
+			return w.tr("due now")
 		default:
-			return "due outside business hours" // a holiday was added since
+			return w.tr("due outside business hours") // a holiday was added since
 		}
-		return "due in " + businessSpan(left, c.Hours().Length())
+		return w.tr("due in %s", w.businessSpan(left, c.Hours().Length()))
 	case -left < time.Minute:
 		if now.Sub(due.Time) < time.Minute {
-			return "due now"
+			return w.tr("due now")
 		}
-		return "overdue"
+		return w.tr("overdue")
 	}
-	return "overdue by " + businessSpan(-left, c.Hours().Length())
+	return w.tr("overdue by %s", w.businessSpan(-left, c.Hours().Length()))
 }
 
-// businessSpan is business time in its largest whole unit: days from two on, hours, minutes.
-func businessSpan(d, day time.Duration) string {
+// businessSpan is business time in its largest whole unit: days from two on, hours, minutes. It stands
+// behind a preposition.
+func (w words) businessSpan(d, day time.Duration) string {
 	switch {
 	case d >= 2*day:
-		return plural(int64(d/day), "business day", "business days")
+		return w.trn("%d business day", "%d business days", int(d/day))
 	case d >= time.Hour:
-		return plural(int64(d/time.Hour), "business hour", "business hours")
+		return w.trn("%d business hour", "%d business hours", int(d/time.Hour))
 	}
-	return plural(int64(d/time.Minute), "business minute", "business minutes")
+	return w.trn("%d business minute", "%d business minutes", int(d/time.Minute))
 }
 
 // moment is a moment in full in the reader's own zone, and beside it in the workspace's where they
 // differ.
 func (w words) moment(t models.Time) string {
 	own := w.ownZone()
-	const form = "Mon 2 Jan 2006, 15:04"
-	text := t.In(own).Format(form) + " (" + own.String() + ")"
+	text := w.lang.Format(t.In(own), lang.WeekdayTime) + " (" + own.String() + ")"
 	if _, here := t.In(own).Zone(); !sameOffset(here, t.In(w.zone)) {
-		text += ", " + t.In(w.zone).Format(form) + " (" + w.zone.String() + ")"
+		text += ", " + w.lang.Format(t.In(w.zone), lang.WeekdayTime) + " (" + w.zone.String() + ")"
 	}
 	return text
 }
@@ -111,7 +111,7 @@ func (w words) momentText(text string) string {
 }
 
 // clockIn is date and time of day in the reader's own zone.
-func (w words) clockIn(t models.Time) string { return t.In(w.ownZone()).Format("Mon 2 Jan, 15:04") }
+func (w words) clockIn(t models.Time) string { return w.lang.Format(t.In(w.ownZone()), lang.ShortTime) }
 
 // ownZone is the reader's own zone, else the workspace's.
 func (w words) ownZone() *time.Location {
@@ -121,37 +121,37 @@ func (w words) ownZone() *time.Location {
 	return w.zone
 }
 
-// awakeWords say why a snooze ended.
-func awakeWords(why, by string) string {
+// awake says why a snooze ended.
+func (w words) awake(why, by string) string {
 	switch why {
 	case "time":
-		return "since its time has come"
+		return w.tr("since its time has come")
 	case "joined":
-		return "since the agent stopped at the same again"
+		return w.tr("since the agent stopped at the same again")
 	case "answered":
-		return "since the agent answered"
+		return w.tr("since the agent answered")
 	case "receipt":
-		return "since a re-check found the goods receipt"
+		return w.tr("since a re-check found the goods receipt")
 	}
-	return "since " + orSome(by, "somebody") + " ended the snooze"
+	return w.tr("since %s ended the snooze", orSome(by, w.tr("somebody")))
 }
 
 // queueLoad says what stands in a queue.
-func queueLoad(n queue.QueueCount) string {
+func (w words) queueLoad(n queue.QueueCount) string {
 	if n.Open == 0 && n.Snoozed == 0 {
-		return "Nothing is open."
+		return w.tr("Nothing is open.")
 	}
-	text := fmt.Sprintf("%d open", n.Open)
+	text := w.tr("%d open", int(n.Open))
 	if n.Overdue > 0 {
-		text += ", " + overdueText(n.Overdue) + " overdue"
+		text += ", " + w.tr("%s overdue", overdueText(n.Overdue))
 	} else {
-		text += ", none overdue"
+		text += ", " + w.tr("none overdue")
 	}
 	if n.DueSoon > 0 {
-		text += ", " + overdueText(n.DueSoon) + " due soon"
+		text += ", " + w.tr("%s due soon", overdueText(n.DueSoon))
 	}
 	if n.Snoozed > 0 {
-		text += ", " + overdueText(n.Snoozed) + " snoozed"
+		text += ", " + w.tr("%s snoozed", overdueText(n.Snoozed))
 	}
 	return text + "."
 }

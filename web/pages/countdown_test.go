@@ -47,7 +47,7 @@ func TestTheCountdownCountsBusinessHours(t *testing.T) {
 		{"09 12:00:00", "05 12:00:00", "overdue by 3 business days"},
 		{"06 20:00:00", "07 11:00:00", "due outside business hours"}, // became a holiday after it was due
 	} {
-		if got := dueWords(calendar, at(x.now), at(x.due)); got != x.want {
+		if got := (words{}).dueWords(calendar, at(x.now), at(x.due)); got != x.want {
 			t.Errorf("at %s, due %s: %q, want %q", x.now, x.due, got, x.want)
 		}
 	}

@@ -76,10 +76,10 @@ func (v *visit) concerns(d models.Delegation) bool {
 }
 
 func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) views.DelegationCard {
-	card := views.DelegationCard{ID: d.ID, Heading: v.delegationHeading(d), State: delegationBadge(d.State), What: upper(documentsOf(d.DocumentType)), Note: ui.Foreign(d.Note),
-		When: weekday(d.FirstDay) + " to " + weekday(d.LastDay) + " (" + d.TimeZone + ")", Set: "Set by " + d.CreatedByName + ", " + v.day(d.CreatedAt)}
+	card := views.DelegationCard{ID: d.ID, Heading: v.delegationHeading(d), State: delegationBadge(d.State), What: upper(v.documentsOf(d.DocumentType)), Note: ui.Foreign(d.Note),
+		When: v.weekday(d.FirstDay) + " to " + v.weekday(d.LastDay) + " (" + d.TimeZone + ")", Set: "Set by " + d.CreatedByName + ", " + v.day(d.CreatedAt)}
 	if d.FirstDay == d.LastDay {
-		card.When = weekday(d.FirstDay) + " (" + d.TimeZone + ")"
+		card.When = v.weekday(d.FirstDay) + " (" + d.TimeZone + ")"
 	}
 	switch d.State {
 	case approvals.DelegationPlanned:
@@ -218,7 +218,7 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 		if m.User.Kind != models.KindPerson || !m.Has(deciding...) {
 			continue
 		}
-		label := m.User.Name + ", " + lower(roleTitles(m.Roles))
+		label := m.User.Name + ", " + v.lower(v.roleTitles(m.Roles))
 		if m.User.ID != v.by.UserID {
 			person.Options = append(person.Options, ui.Option{Value: m.User.Email, Label: label})
 			delegate.Options = append(delegate.Options, ui.Option{Value: m.User.Email, Label: label})
@@ -287,7 +287,7 @@ func (v *visit) documentTypes() (string, error) {
 	if len(types) == 0 {
 		return v.tr("The rules of this workspace tell none apart."), nil
 	}
-	return "The rules of this workspace name " + list(types) + ".", nil
+	return "The rules of this workspace name " + v.list(types) + ".", nil
 }
 
 // delegate is POST /settings/delegations.
@@ -344,10 +344,10 @@ func (v *visit) delegationNotes() ([]ui.Notice, error) {
 	}
 	var out []ui.Notice
 	for _, d := range running {
-		until := " until " + weekday(d.LastDay)
+		until := " until " + v.weekday(d.LastDay)
 		covers := ""
 		if d.DocumentType != "" {
-			covers = " on " + documentsOf(d.DocumentType)
+			covers = " on " + v.documentsOf(d.DocumentType)
 		}
 		n := ui.Notice{Tone: ui.ToneInfo, URL: v.link(delegationsPath), TestID: "delegation-note"}
 		switch {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/apdesk/apdesk/models"
-	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
 )
@@ -27,7 +26,7 @@ func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
 	if len(found.Candidates) == 0 {
 		return nil
 	}
-	out := &views.Duplicates{Lead: plural(len(found.Candidates), "invoice", "invoices") +
+	out := &views.Duplicates{Lead: v.trn("%d invoice", "%d invoices", len(found.Candidates)) +
 		" the desk has seen may be this one again. It is for a person to judge: numbers may restart every year, and equal amounts may be due every month."}
 	if found.More {
 		out.More = v.tr("There are more; the %d likeliest are shown.", len(found.Candidates))
@@ -45,26 +44,26 @@ func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) 
 	d := views.Duplicate{ID: ui.Foreign(that.InvoiceID), URL: v.invoiceURL(that.InvoiceID), Number: ui.Foreign(that.Number), Why: whyDuplicate(c),
 		ThisTitle: ui.Foreign(v.tr("This invoice")), ThatTitle: "Seen " + ui.Foreign(v.day(that.FirstSeenAt))}
 	if that.Amount != "" {
-		d.Amount = money(that.Amount, that.Currency)
+		d.Amount = v.money(that.Amount, that.Currency)
 	}
 	if !that.InvoiceDate.IsZero() {
-		d.Date = date(that.InvoiceDate)
+		d.Date = v.date(that.InvoiceDate)
 	}
 	if days, ok := models.DaysBetween(this.InvoiceDate, that.InvoiceDate); ok && days > restartDays && c.Why == models.WhyNumber {
 		d.Hint = v.tr("The dates lie %d days apart: the supplier’s numbers may have started anew.", days)
 	}
-	d.Rows = duplicateRows(this, that)
-	d.DiffersText = v.tr("%d of %s", ui.CountDifferences(d.Rows), plural(len(d.Rows), "field differs", "fields differ"))
+	d.Rows = v.duplicateRows(this, that)
+	d.DiffersText = v.tr("%d of %s", ui.CountDifferences(d.Rows), v.trn("%d field differs", "%d fields differ", len(d.Rows)))
 	v.verdict(&d, c.Judged)
 	for _, k := range c.Cases {
-		state := lower(caseBadge(k.Status).Text)
+		state := v.lower(v.caseBadge(k.Status).Text)
 		if k.Exit != "" {
-			state += ": " + lower(queue.ExitLabel(k.Exit))
+			state += ": " + v.lower(v.exit(k.Exit))
 		}
-		d.Cases = append(d.Cases, views.RelatedState{Text: codeTitle(k.Code), State: state, URL: caseURL(k.CaseID)})
+		d.Cases = append(d.Cases, views.RelatedState{Text: v.codeTitle(k.Code), State: state, URL: caseURL(k.CaseID)})
 	}
 	for _, a := range c.Approvals {
-		d.Approvals = append(d.Approvals, views.RelatedState{Text: money(a.Amount, a.Currency) + " with " + ui.Foreign(a.Tool).Plain(), State: approvalState(a), URL: requestURL(a.RequestID)})
+		d.Approvals = append(d.Approvals, views.RelatedState{Text: v.money(a.Amount, a.Currency) + " with " + ui.Foreign(a.Tool).Plain(), State: v.approvalState(a), URL: requestURL(a.RequestID)})
 	}
 	return d
 }
@@ -88,16 +87,16 @@ func whyDuplicate(c models.DuplicateCandidate) string {
 	return strings.Join(why, ", ")
 }
 
-func approvalState(a models.CandidateApproval) string {
+func (w words) approvalState(a models.CandidateApproval) string {
 	switch {
 	case a.ReportStatus == "posted" && a.DocumentNumber != "":
 		return "posted as document " + ui.Foreign(a.DocumentNumber).Plain()
 	case a.ReportStatus != "":
 		return "report: " + strings.ReplaceAll(a.ReportStatus, "_", " ")
 	case a.Approval != "":
-		return lower(approvalBadge(a.Approval).Text)
+		return w.lower(w.approvalBadge(a.Approval).Text)
 	}
-	return lower(requestBadge(a.Status).Text)
+	return w.lower(w.requestBadge(a.Status).Text)
 }
 
 // verdict says what a person decided about the pair.
@@ -124,7 +123,7 @@ func (v *visit) verdict(d *views.Duplicate, j *models.JudgedPair) {
 
 // duplicateRows sets two invoices beside each other. Amounts differ by their value, numbers also in the
 // form in which they are compared.
-func duplicateRows(this, that models.SeenInvoice) []ui.CompareRow {
+func (w words) duplicateRows(this, that models.SeenInvoice) []ui.CompareRow {
 	var rows []ui.CompareRow
 	add := func(label, left, right string, same bool) {
 		row := ui.CompareRow{Key: ui.Foreign(label), Label: ui.Foreign(label), Left: sideValue(left), Right: sideValue(right), Difference: ui.Differs}
@@ -145,17 +144,17 @@ func duplicateRows(this, that models.SeenInvoice) []ui.CompareRow {
 	add("Supplier", this.Supplier, that.Supplier, this.Supplier == that.Supplier)
 	add("Supplier name", this.SupplierName, that.SupplierName, this.SupplierName == that.SupplierName)
 	add("PO", this.PoID, that.PoID, this.PoID == that.PoID)
-	add("Amount", moneyOrNone(this), moneyOrNone(that), this.AmountNorm == that.AmountNorm && this.Currency == that.Currency)
-	add("Invoice date", date(this.InvoiceDate), date(that.InvoiceDate), this.InvoiceDate == that.InvoiceDate)
+	add("Amount", w.moneyOrNone(this), w.moneyOrNone(that), this.AmountNorm == that.AmountNorm && this.Currency == that.Currency)
+	add("Invoice date", w.date(this.InvoiceDate), w.date(that.InvoiceDate), this.InvoiceDate == that.InvoiceDate)
 	add("ERP id", this.InvoiceID, that.InvoiceID, this.InvoiceID == that.InvoiceID)
 	return rows
 }
 
-func moneyOrNone(s models.SeenInvoice) string {
+func (w words) moneyOrNone(s models.SeenInvoice) string {
 	if s.Amount == "" {
 		return ""
 	}
-	return money(s.Amount, s.Currency)
+	return w.money(s.Amount, s.Currency)
 }
 
 func sideValue(text string) ui.Value {

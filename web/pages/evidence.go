@@ -125,7 +125,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 		withheld = l || ri
 		e.Rows = compare(left, right)
 		e.LeftTitle, e.RightTitle = sides(left, right)
-		e.DiffersText = r.tr("%d of %s", ui.CountDifferences(e.Rows), plural(len(e.Rows), "field differs", "fields differ"))
+		e.DiffersText = r.tr("%d of %s", ui.CountDifferences(e.Rows), r.trn("%d field differs", "%d fields differ", len(e.Rows)))
 	case views.EvidenceTable:
 		for _, c := range b.Columns {
 			e.Columns = append(e.Columns, ui.Label(c))
@@ -283,8 +283,8 @@ func (r reader) invoice(sent json.RawMessage) views.Invoice {
 	currency := string(text("currency"))
 	inv := views.Invoice{
 		ID: text("id"), Number: text("number"), SupplierID: text("supplier_id"), SupplierName: text("supplier_name"), PO: text("po_id"),
-		Amount: figures(string(text("amount")), currency), Currency: currency,
-		InvoiceDate: dateText(string(text("invoice_date"))), DueDate: dateText(string(text("due_date"))),
+		Amount: r.figures(string(text("amount")), currency), Currency: currency,
+		InvoiceDate: r.dateText(string(text("invoice_date"))), DueDate: r.dateText(string(text("due_date"))),
 	}
 	inv.Withheld = !r.bankData && (text("tax_id") != "" || text("bank_account") != "" || v.Get("bank_account").Kind == ui.KindFields)
 	if r.bankData {
@@ -319,9 +319,9 @@ func (r reader) invoice(sent json.RawMessage) views.Invoice {
 func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
 	out := make([]views.SeenError, 0, len(errs))
 	for _, e := range errs {
-		seen := views.SeenError{Tool: ui.Foreign(e.Tool), Code: ui.Foreign(e.Error.Code), Message: ui.Foreign(e.Error.Message), NextWords: nextWords(e.Error.NextAction)}
+		seen := views.SeenError{Tool: ui.Foreign(e.Tool), Code: ui.Foreign(e.Error.Code), Message: ui.Foreign(e.Error.Message), NextWords: r.nextStep(e.Error.NextAction)}
 		if _, known := models.Lookup(e.Error.Code); known {
-			seen.CodeWords = e.Error.Code.Title()
+			seen.CodeWords = r.codeTitle(e.Error.Code)
 		} else {
 			seen.CodeWords = r.tr("A code the desk does not know:")
 		}
@@ -358,7 +358,7 @@ func (r reader) calls(calls []models.Call) []views.Call {
 // call shows a call with every argument under its exact name.
 func (r reader) call(tool string, arguments json.RawMessage) views.Call {
 	v, withheld := r.value(arguments)
-	call := views.Call{Tool: ui.Foreign(tool), InWords: callInWords(tool, v), Arguments: v}
+	call := views.Call{Tool: ui.Foreign(tool), InWords: r.callInWords(tool, v), Arguments: v}
 	if !withheld {
 		call.AsSent = asSent(arguments)
 	}
@@ -367,7 +367,7 @@ func (r reader) call(tool string, arguments json.RawMessage) views.Call {
 
 // callInWords says what a call of a tool with a binding of every workspace's does, from where its
 // arguments stand; "" for other tools.
-func callInWords(tool string, arguments ui.Value) ui.Foreign {
+func (w words) callInWords(tool string, arguments ui.Value) ui.Foreign {
 	b, known := models.DefaultBindings()[tool]
 	if !known {
 		return ""
@@ -379,17 +379,17 @@ func callInWords(tool string, arguments ui.Value) ui.Foreign {
 		}
 		return string(v.Text)
 	}
-	return writeInWords(tool, at(b.InvoiceID), at(b.SupplierID), at(b.Amount), at(b.Currency), at(b.PostingDate))
+	return w.writeInWords(tool, at(b.InvoiceID), at(b.SupplierID), at(b.Amount), at(b.Currency), at(b.PostingDate))
 }
 
 // writeInWords says what a write does.
-func writeInWords(tool, invoice, supplier, amount, currency, postingDate string) ui.Foreign {
+func (w words) writeInWords(tool, invoice, supplier, amount, currency, postingDate string) ui.Foreign {
 	var s strings.Builder
 	switch tool {
 	case "post_invoice_adjustment":
 		s.WriteString("Post an adjustment")
 		if amount != "" {
-			s.WriteString(" of " + money(amount, currency))
+			s.WriteString(" of " + w.money(amount, currency))
 		}
 		if invoice != "" {
 			s.WriteString(" on invoice " + invoice)
@@ -411,11 +411,11 @@ func writeInWords(tool, invoice, supplier, amount, currency, postingDate string)
 			s.WriteString(" for invoice " + invoice)
 		}
 		if amount != "" {
-			s.WriteString(", " + money(amount, currency))
+			s.WriteString(", " + w.money(amount, currency))
 		}
 	}
 	if postingDate != "" {
-		s.WriteString(", dated " + dateText(postingDate))
+		s.WriteString(", dated " + w.dateText(postingDate))
 	}
 	return ui.Foreign(s.String() + ".")
 }

@@ -62,14 +62,14 @@ func (v *visit) isOverdue(h queue.HoldView) bool {
 func (v *visit) holdRows(items []queue.HoldView) []views.HoldRow {
 	rows := make([]views.HoldRow, 0, len(items))
 	for _, h := range items {
-		row := views.HoldRow{ID: h.HoldID, URL: holdURL(h.HoldID), Status: holdBadge(h.Status, v.isOverdue(h)), CodeWords: h.Code.Title(), Code: ui.Foreign(h.Code),
-			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: orderLine(h), Amount: figures(h.Amount, h.Currency), Currency: h.Currency,
+		row := views.HoldRow{ID: h.HoldID, URL: holdURL(h.HoldID), Status: v.holdBadge(h.Status, v.isOverdue(h)), CodeWords: v.codeTitle(h.Code), Code: ui.Foreign(h.Code),
+			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: orderLine(h), Amount: v.figures(h.Amount, h.Currency), Currency: h.Currency,
 			Waiting: v.age(h.CreatedAt), Agent: ui.Foreign(h.Agent), Left: v.tr("%d of %d", h.ChecksLeft, h.MaxChecks)}
 		if h.Status == models.HoldWaiting {
 			row.NextCheck = v.due(h.NextCheckAt)
 		}
 		if made := h.MaxChecks - h.ChecksLeft; made > 0 && h.Status == models.HoldWaiting {
-			row.Last = "still missing after " + plural(made, "check", "checks")
+			row.Last = "still missing after " + v.trn("%d check", "%d checks", made)
 		}
 		rows = append(rows, row)
 	}
@@ -105,7 +105,7 @@ func (v *visit) showHold() error {
 	}
 	h, r := page.Hold, v.reader()
 	r.bankData = r.bankData && !page.Hidden
-	title := h.Code.Title()
+	title := v.codeTitle(h.Code)
 	if number := ui.Foreign(h.InvoiceNumber).Plain(); number != "" {
 		title += ": " + number
 	}
@@ -113,9 +113,9 @@ func (v *visit) showHold() error {
 	if err != nil {
 		return err
 	}
-	badge := holdBadge(h.Status, v.isOverdue(h))
+	badge := v.holdBadge(h.Status, v.isOverdue(h))
 	badge.TestID = "hold-status"
-	out := views.HoldPage{Page: around, ID: h.HoldID, BackURL: v.link("/holds"), Heading: h.Code.Title(), Code: ui.Foreign(h.Code), Status: badge,
+	out := views.HoldPage{Page: around, ID: h.HoldID, BackURL: v.link("/holds"), Heading: v.codeTitle(h.Code), Code: ui.Foreign(h.Code), Status: badge,
 		Left: v.tr("%d of %d checks left", h.ChecksLeft, h.MaxChecks), Waiting: v.at(h.CreatedAt), Agent: ui.Foreign(h.Agent), PO: "PO " + orderLine(h),
 		Invoice: r.invoice(h.Invoice), Errors: r.seenErrors(h.Errors), Timeline: v.timeline(page.Timeline, nil)}
 	if h.Status == models.HoldWaiting {

@@ -31,7 +31,7 @@ func (v *visit) home() error {
 	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return err
 	}
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return err
 	}
@@ -95,16 +95,16 @@ func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations 
 	}
 	var parts []string
 	if open > 0 {
-		parts = append(parts, plural(open, "case is open", "cases are open")+" in your queues")
+		parts = append(parts, v.trn("%d case is open", "%d cases are open", int(open))+" in your queues")
 	}
 	switch {
 	case waiting.more && waiting.n > 0:
 		parts = append(parts, v.tr("more than %d approvals wait for you", waiting.n))
 	case waiting.n > 0:
-		parts = append(parts, plural(waiting.n, "approval waits", "approvals wait")+" for you")
+		parts = append(parts, v.trn("%d approval waits", "%d approvals wait", waiting.n)+" for you")
 	}
 	if confirmations > 0 {
-		parts = append(parts, plural(confirmations, "confirmation waits", "confirmations wait")+" for you")
+		parts = append(parts, v.trn("%d confirmation waits", "%d confirmations wait", confirmations)+" for you")
 	}
 	switch {
 	case len(parts) > 0:
@@ -125,13 +125,13 @@ func (v *visit) nothingClaimed(counts []queue.QueueCount) ui.Empty {
 		}
 	}
 	if most.Open > 0 {
-		e.LinkText, e.URL = v.tr("Go to %s, %d open", most.Queue.Title(), most.Open), v.link(queueURL(most.Queue))
+		e.LinkText, e.URL = v.tr("Go to %s, %d open", v.queue(most.Queue), most.Open), v.link(queueURL(most.Queue))
 	}
 	return e
 }
 
 func (v *visit) queueCount(c queue.QueueCount) views.QueueCount {
-	out := views.QueueCount{Code: string(c.Queue), Name: c.Queue.Title(), URL: v.link(queueURL(c.Queue)), Open: strconv.FormatInt(c.Open, 10), Oldest: v.caseDue(c.OldestDue), Mine: c.Mine,
+	out := views.QueueCount{Code: string(c.Queue), Name: v.queue(c.Queue), URL: v.link(queueURL(c.Queue)), Open: strconv.FormatInt(c.Open, 10), Oldest: v.caseDue(c.OldestDue), Mine: c.Mine,
 		OverdueURL: v.link(queueURL(c.Queue), "due", queue.DueOverdue), SoonURL: v.link(queueURL(c.Queue), "due", queue.DueSoon)}
 	if c.Overdue > 0 {
 		out.Overdue = overdueText(c.Overdue)
@@ -191,7 +191,7 @@ func (v *visit) unreported() ([]ui.Notice, error) {
 }
 
 // figures are what the navigation counts. Somebody without a role of people here has nothing to count.
-func (v *visit) figures() (*figuresBeside, error) {
+func (v *visit) counts() (*figuresBeside, error) {
 	if v.counted != nil {
 		return v.counted, nil
 	}
@@ -226,8 +226,8 @@ func count(n int) string { return strconv.Itoa(n) }
 func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow {
 	rows := make([]views.CaseRow, 0, len(items))
 	for _, i := range items {
-		row := views.CaseRow{ID: i.CaseID, URL: v.fromHere(caseURL(i.CaseID)), Status: caseBadge(i.Status), CodeWords: codeTitle(codeOf(i.Code)), Code: ui.Foreign(codeOf(i.Code)),
-			InvoiceNumber: ui.Foreign(orSome(i.InvoiceNumber, i.InvoiceID)), Supplier: ui.Foreign(i.Supplier), Amount: figures(i.Amount, i.Currency), Currency: i.Currency,
+		row := views.CaseRow{ID: i.CaseID, URL: v.fromHere(caseURL(i.CaseID)), Status: v.caseBadge(i.Status), CodeWords: v.codeTitle(codeOf(i.Code)), Code: ui.Foreign(codeOf(i.Code)),
+			InvoiceNumber: ui.Foreign(orSome(i.InvoiceNumber, i.InvoiceID)), Supplier: ui.Foreign(i.Supplier), Amount: v.figures(i.Amount, i.Currency), Currency: i.Currency,
 			ClaimedByMe: i.ClaimedByMe, Age: v.age(i.CreatedAt), Agent: ui.Foreign(i.Agent)}
 		switch i.Status {
 		case models.CaseOpen:
@@ -236,7 +236,7 @@ func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow
 				row.Status = ui.Badge{Text: "Snoozed until " + v.clockIn(i.SnoozedUntil), Tone: ui.ToneNeutral, Sign: ui.SignPaused}
 			}
 		case models.CaseHeld:
-			row.Due = ui.Moment{Text: "until " + date(i.HeldUntil), Absolute: weekday(i.HeldUntil), ISO: i.HeldUntil.String()}
+			row.Due = ui.Moment{Text: "until " + v.date(i.HeldUntil), Absolute: v.weekday(i.HeldUntil), ISO: i.HeldUntil.String()}
 		}
 		if i.ClaimedBy != nil {
 			row.ClaimedBy = *i.ClaimedBy
@@ -245,7 +245,7 @@ func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow
 			row.Status = ui.Badge{Text: v.tr("Suspected fraud"), Tone: ui.ToneBad, Sign: ui.SignAlert}
 		}
 		if withQueue {
-			row.Queue = i.Queue.Title()
+			row.Queue = v.queue(i.Queue)
 		}
 		rows = append(rows, row)
 	}
@@ -262,7 +262,7 @@ func (v *visit) pager(path string, shown int, cursor, next string, query ...stri
 		p.Next = v.link(path, append(slices.Clone(query), "cursor", next)...)
 	}
 	if p.First != "" || p.Next != "" {
-		p.Text = plural(shown, "shown", "shown")
+		p.Text = v.trn("%d shown", "%d shown", shown)
 	}
 	return p
 }

@@ -126,8 +126,8 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 	now := models.At(v.now)
 	for _, q := range models.Queues() {
 		sla, due := shown.SLA(q), shown.Due(calendar, now, q)
-		row := views.QueueHours{Name: q.Title(), InWords: upper(sla.String()), DueFull: v.moment(due),
-			Due: ui.Moment{ISO: due.UTC().Format("2006-01-02T15:04:05Z07:00"), Text: dueWords(calendar, now, due), Absolute: v.moment(due)}}
+		row := views.QueueHours{Name: v.queue(q), InWords: upper(sla.String()), DueFull: v.moment(due),
+			Due: ui.Moment{ISO: due.UTC().Format("2006-01-02T15:04:05Z07:00"), Text: v.dueWords(calendar, now, due), Absolute: v.moment(due)}}
 		if edits {
 			saved := hours.SLA(q)
 			name, soon, escalate := hoursFields(q)
@@ -148,7 +148,7 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 	out.Closes = refused.field(ui.Field{Name: "closes_at", Label: v.tr("Closes at"), Required: true, Value: hours.Opening.Closes.String(), Hint: v.tr("Such as 17:00; 24:00 is midnight.")})
 	fields := []ui.Field{out.Opens, out.Closes}
 	for _, q := range out.Queues {
-		fields = append(fields, ofQueue(q.Name, q.Hours), ofQueue(q.Name, q.Soon))
+		fields = append(fields, v.ofQueue(q.Name, q.Hours), v.ofQueue(q.Name, q.Soon))
 	}
 	form := v.form(v.link(hoursPath))
 	form.Heading, form.Errors = refused.heading, refused.summary(fields...)
@@ -160,13 +160,13 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 }
 
 // ofQueue is a field with the queue it is of before its label, for a summary away from it.
-func ofQueue(queue string, f ui.Field) ui.Field {
-	f.Label = queue + ": " + lower(f.Label)
+func (w words) ofQueue(queue string, f ui.Field) ui.Field {
+	f.Label = queue + ": " + w.lower(f.Label)
 	return f
 }
 
 // hoursText is a value of an event as it was recorded.
-func hoursText(value any) string {
+func (w words) hoursText(value any) string {
 	text, _ := value.(string)
 	return text
 }

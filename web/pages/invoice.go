@@ -246,10 +246,10 @@ func (v *visit) aboutEvent(e models.AuditEvent) (string, templ.SafeURL) {
 func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.InvoiceRequest, questions []confirm.ListItem) []views.InvoiceState {
 	var waiting, done []views.InvoiceState
 	for _, q := range requests {
-		s := views.InvoiceState{Badge: requestBadge(q.Status), Text: v.requestState(stateOf(q)), Amount: q.Amount.FormatNumber(), Code: q.Amount.Currency(),
+		s := views.InvoiceState{Badge: v.requestBadge(q.Status), Text: v.requestState(stateOf(q)), Amount: q.Amount.FormatNumber(), Code: q.Amount.Currency(),
 			Link: views.RelatedLink{Text: v.tr("The request"), URL: requestURL(q.RequestID)}}
 		if q.Approval != "" && q.Status == models.RequestApproved {
-			s.Badge = approvalBadge(q.Approval)
+			s.Badge = v.approvalBadge(q.Approval)
 		}
 		if q.Status != models.RequestPending && q.Status != models.RequestUnrouted {
 			s.More = &views.RelatedLink{Text: v.tr("Its proof"), URL: proofURL(q.RequestID)}
@@ -257,7 +257,7 @@ func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.Invoi
 		waiting = append(waiting, s)
 	}
 	for _, c := range work.Cases {
-		s := views.InvoiceState{Badge: caseBadge(c.Status), Text: v.caseState(c), Link: views.RelatedLink{Text: v.tr("The case"), URL: caseURL(c.CaseID)}}
+		s := views.InvoiceState{Badge: v.caseBadge(c.Status), Text: v.caseState(c), Link: views.RelatedLink{Text: v.tr("The case"), URL: caseURL(c.CaseID)}}
 		if c.Status == models.CaseResolved {
 			done = append(done, s)
 		} else {
@@ -269,7 +269,7 @@ func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.Invoi
 			Link: views.RelatedLink{Text: v.tr("The confirmation"), URL: confirmationURL(q.ConfirmationID)}}}, waiting...)
 	}
 	for _, h := range work.Holds {
-		s := views.InvoiceState{Badge: holdBadge(h.Status, v.isOverdue(h)), Text: v.holdState(h), Link: views.RelatedLink{Text: v.tr("The hold"), URL: holdURL(h.HoldID)}}
+		s := views.InvoiceState{Badge: v.holdBadge(h.Status, v.isOverdue(h)), Text: v.holdState(h), Link: views.RelatedLink{Text: v.tr("The hold"), URL: holdURL(h.HoldID)}}
 		if h.Status == models.HoldWaiting {
 			waiting = append([]views.InvoiceState{s}, waiting...)
 		} else {
@@ -280,22 +280,22 @@ func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.Invoi
 }
 
 func (v *visit) caseState(c queue.InvoiceCase) ui.Foreign {
-	what := codeTitle(codeOf(c.Code))
+	what := v.codeTitle(codeOf(c.Code))
 	switch {
 	case c.Status == models.CaseResolved && c.Last != nil:
 		return ui.Foreign(v.tr("%s: %s chose “%s” on %s.", what, c.Last.By, c.Last.Label, v.on(c.Last.At)))
 	case c.Status == models.CaseResolved:
 		return ui.Foreign(what + ": resolved.")
 	case c.Status == models.CaseHeld:
-		return ui.Foreign(what + ": held until " + date(c.HeldUntil) + ".")
+		return ui.Foreign(what + ": held until " + v.date(c.HeldUntil) + ".")
 	case c.ClaimedBy != nil:
-		return ui.Foreign(what + ": " + *c.ClaimedBy + " works on it in " + c.Queue.Title() + ".")
+		return ui.Foreign(what + ": " + *c.ClaimedBy + " works on it in " + v.queue(c.Queue) + ".")
 	}
-	return ui.Foreign(what + ": waits in " + c.Queue.Title() + ".")
+	return ui.Foreign(what + ": waits in " + v.queue(c.Queue) + ".")
 }
 
 func (v *visit) holdState(h queue.HoldView) ui.Foreign {
-	what := h.Code.Title() + ", PO " + string(orderLine(h))
+	what := v.codeTitle(h.Code) + ", PO " + string(orderLine(h))
 	switch h.Status {
 	case models.HoldReleased:
 		return ui.Foreign(what + ": available now; the wait is over.")
@@ -334,7 +334,7 @@ func stateOf(q approvals.InvoiceRequest) requestFacts {
 
 // requestState says in one sentence where a request and its write stand.
 func (w words) requestState(f requestFacts) ui.Foreign {
-	by := orSome(list(f.by), "somebody")
+	by := orSome(w.list(f.by), "somebody")
 	switch f.status {
 	case models.RequestPending:
 		return ui.Foreign(w.tr("Waits for a decision: %s votes, until %s.", votesText(f.yes, f.required), w.on(f.expiresAt)))

@@ -124,7 +124,7 @@ func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChang
 	if named {
 		out.What = strings.TrimSuffix(out.What, " the rule")
 	} else if c.Routed > 0 {
-		out.Routed = plural(c.Routed, "request carries it", "requests carry it")
+		out.Routed = v.trn("%d request carries it", "%d requests carry it", int(c.Routed))
 	} else {
 		out.Routed = v.tr("no request carries it")
 	}
@@ -237,7 +237,7 @@ func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views
 		out.Rule, out.Scope, sequence = &row, scopeOf(r.Rule.Rule), r.Rule.Sequence()
 	}
 	for _, p := range r.People {
-		person := views.TryPerson{Name: p.Name, Role: p.Role.Title(), OnBehalfOf: p.OnBehalfOf, Limit: p.Limit, Absence: p.Absence, May: p.May, Why: p.Why}
+		person := views.TryPerson{Name: p.Name, Role: v.role(p.Role), OnBehalfOf: p.OnBehalfOf, Limit: p.Limit, Absence: p.Absence, May: p.May, Why: p.Why}
 		if sequence {
 			person.Turn = v.tr("comes first")
 			if p.Step == 2 {
@@ -379,13 +379,13 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		return err
 	}
 	out := views.ImportPreview{Page: page, Back: v.link("/settings/rules"), Again: v.link("/settings/rules/import"),
-		Counts: []ui.Entry{ui.Pair(v.tr("Added"), plural(len(plan.Added), "rule", "rules")), ui.Pair(v.tr("Changed"), plural(len(plan.Changed), "rule", "rules")),
-			ui.Pair(v.tr("Retired"), plural(len(plan.Retired), "rule", "rules")), ui.Pair(v.tr("Unchanged"), plural(plan.Unchanged, "rule", "rules"))}}
+		Counts: []ui.Entry{ui.Pair(v.tr("Added"), v.trn("%d rule", "%d rules", len(plan.Added))), ui.Pair(v.tr("Changed"), v.trn("%d rule", "%d rules", len(plan.Changed))),
+			ui.Pair(v.tr("Retired"), v.trn("%d rule", "%d rules", len(plan.Retired))), ui.Pair(v.tr("Unchanged"), v.trn("%d rule", "%d rules", plan.Unchanged))}}
 	if plan.Missing > 0 {
-		out.Counts = append(out.Counts, ui.Pair(v.tr("Not in the sheet"), plural(plan.Missing, "rule, which stays", "rules, which stay")))
+		out.Counts = append(out.Counts, ui.Pair(v.tr("Not in the sheet"), v.trn("%d rule, which stays", "%d rules, which stay", plan.Missing)))
 	}
 	for _, c := range plan.Added {
-		out.Added = append(out.Added, views.ImportChange{Line: v.tr("line %d", c.Line), Text: ui.Foreign(ruleSentence(*c.After))})
+		out.Added = append(out.Added, views.ImportChange{Line: v.tr("line %d", c.Line), Text: ui.Foreign(v.ruleSentence(*c.After))})
 	}
 	for _, c := range plan.Changed {
 		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: approvals.RuleName(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: changedFields(c.Fields)})
@@ -399,7 +399,7 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		if form.Errors = errors; len(errors) > 0 {
 			form.Heading = v.tr("Nothing was imported")
 		}
-		out.Form, out.Button = &form, "Apply: "+plural(plan.Changes(), "change", "changes")
+		out.Form, out.Button = &form, "Apply: "+v.trn("%d change", "%d changes", plan.Changes())
 		out.Hidden = []ui.Hidden{{Name: "sheet", Value: base64.StdEncoding.EncodeToString(sheet)}}
 		if retire {
 			out.Hidden = append(out.Hidden, ui.Hidden{Name: "retire_missing", Value: "yes"})
@@ -409,10 +409,10 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 }
 
 // ruleSentence is a rule in one line, with how many decide and for how long.
-func ruleSentence(r approvals.RuleView) string {
+func (w words) ruleSentence(r approvals.RuleView) string {
 	text := r.Text
-	if how := howWords(r); how != "" {
+	if how := w.howWords(r); how != "" {
 		text += " · " + how
 	}
-	return text + " · good for " + span(r.Valid)
+	return text + " · good for " + w.span(r.Valid)
 }

@@ -124,14 +124,14 @@ func (o origin) queue() models.Queue {
 // ofCases says whether it is a list of cases, of one queue or of all.
 func (o origin) ofCases() bool { return o.queue() != "" || o.path == allCasesPath }
 
-// name is what people call the list.
-func (o origin) name() string {
+// listName is what people call a list.
+func (w words) listName(o origin) string {
 	if q := o.queue(); q != "" {
-		return q.Title()
+		return w.queue(q)
 	}
 	switch o.path {
 	case allCasesPath:
-		return allCases
+		return w.tr("All cases")
 	case "/approvals":
 		return "Approvals"
 	case "/confirmations":
@@ -157,7 +157,7 @@ func (o origin) waitingFilter() approvals.WaitingFilter {
 // person came from, else in the list where such records wait.
 func (v *visit) here(id, list string) (*views.Here, error) {
 	o := originOf(orSome(v.from(), list))
-	h := &views.Here{List: o.name(), ListURL: templ.SafeURL(o.address)}
+	h := &views.Here{List: v.listName(o), ListURL: templ.SafeURL(o.address)}
 	if !strings.HasPrefix(id, models.PrefixConfirmation+"_") {
 		h.Subject = id
 		all, err := v.presences(id)
@@ -352,18 +352,18 @@ func (v *visit) nextOf(o origin, after string) (string, error) {
 
 // nothingLeft says that a list is done, and what else waits for the person.
 func (v *visit) nothingLeft(o origin) error {
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Nothing left in "+o.name(), v.link("/next", "from", o.address), "")
+	page, err := v.page("Nothing left in "+v.listName(o), v.link("/next", "from", o.address), "")
 	if err != nil {
 		return err
 	}
-	out := views.NothingLeftPage{Page: page, Heading: "Nothing left in " + o.name(), Text: v.tr("What is still in this list is with somebody else, or the list is empty."), ListURL: templ.SafeURL(o.address)}
+	out := views.NothingLeftPage{Page: page, Heading: "Nothing left in " + v.listName(o), Text: v.tr("What is still in this list is with somebody else, or the list is empty."), ListURL: templ.SafeURL(o.address)}
 	for _, c := range beside.queues {
 		if c.Mine && c.Open > 0 && c.Queue != o.queue() {
-			out.Others = append(out.Others, views.Waiting{Text: c.Queue.Title(), Count: strconv.FormatInt(c.Open, 10), URL: v.link(queueURL(c.Queue))})
+			out.Others = append(out.Others, views.Waiting{Text: v.queue(c.Queue), Count: strconv.FormatInt(c.Open, 10), URL: v.link(queueURL(c.Queue))})
 		}
 	}
 	if text := beside.waiting.text(); text != "" && o.path != "/approvals" {
@@ -375,9 +375,9 @@ func (v *visit) nothingLeft(o origin) error {
 	return render(v.c, http.StatusOK, views.NothingLeft(out))
 }
 
-// said takes the message left for this page. One about a record says which, since the person is
+// flashed takes the message left for this page. One about a record says which, since the person is
 // elsewhere by now.
-func (v *visit) said() []ui.Flash {
+func (v *visit) flashed() []ui.Flash {
 	_, subject, about := strings.Cut(v.c.Cookies(v.p.auth.Cookie(v.c, flashCookie)), ".")
 	out := v.p.said(v.c)
 	if about && len(out) == 1 {
@@ -397,9 +397,9 @@ func (v *visit) aboutRecord(id string) string {
 			return ""
 		}
 		invoice := v.reader().invoice(c.Invoice)
-		text := codeTitle(codeOf(c.Code)) + ", " + orSome(invoice.Number.Plain(), invoice.ID.Plain())
+		text := v.codeTitle(codeOf(c.Code)) + ", " + orSome(invoice.Number.Plain(), invoice.ID.Plain())
 		if c.Resolution != nil {
-			text += ": " + lower(queue.ExitLabel(c.Resolution.Exit))
+			text += ": " + v.lower(v.exit(c.Resolution.Exit))
 		}
 		return text
 	case strings.HasPrefix(id, models.PrefixApprovalRequest+"_"):
@@ -407,7 +407,7 @@ func (v *visit) aboutRecord(id string) string {
 		if err != nil {
 			return ""
 		}
-		return money(page.Amount.Text(), page.Amount.Currency()) + ", " + orSome(v.reader().invoice(page.Invoice).Number.Plain(), ui.Foreign(page.Request.InvoiceID).Plain())
+		return v.money(page.Amount.Text(), page.Amount.Currency()) + ", " + orSome(v.reader().invoice(page.Invoice).Number.Plain(), ui.Foreign(page.Request.InvoiceID).Plain())
 	case strings.HasPrefix(id, models.PrefixConfirmation+"_"):
 		page, err := v.p.confirm.Page(v.ctx, v.by, id)
 		if err != nil {

@@ -44,7 +44,7 @@ func (v *visit) listNotices() error {
 	if err != nil {
 		return err
 	}
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (v *visit) listNotices() error {
 }
 
 func (v *visit) noticeRow(n models.Notice) views.NoticeRow {
-	t := noticeOf(n)
+	t := v.noticeOf(n)
 	row := views.NoticeRow{ID: n.ID, Unread: n.ReadAt.IsZero(), Badge: ui.Badge{Text: t.about, Tone: t.tone}, Text: ui.Foreign(t.text), At: v.at(n.At)}
 	text, target := v.noticeTarget(n)
 	switch {
@@ -94,10 +94,10 @@ func (v *visit) noticeRow(n models.Notice) views.NoticeRow {
 }
 
 // noticeOf puts a notice into words.
-func noticeOf(n models.Notice) noticeTold {
+func (w words) noticeOf(n models.Notice) noticeTold {
 	var d noticeData
 	_ = json.Unmarshal([]byte(n.Data), &d) // what cannot be read is told without its facts
-	return noticeWords(n.Kind, d)
+	return w.noticeWords(n.Kind, d)
 }
 
 // noticeTarget is the page of what a notice is about, "" when it has none.

@@ -88,10 +88,10 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 
 func (v *visit) personRow(p models.PersonView, absent []models.Delegation) views.PersonRow {
 	row := views.PersonRow{ID: p.User.ID, URL: v.link(personPath(p.User.ID)), Name: p.User.Name, Email: p.User.Email, Service: p.User.Kind == models.KindService,
-		You: p.User.ID == v.by.UserID, Roles: roleTitles(p.Roles), State: personBadge(p), Zone: orSome(p.User.TimeZone, v.ws.TimeZone+" (the workspace’s)"), LastWhat: "never"}
+		You: p.User.ID == v.by.UserID, Roles: v.roleTitles(p.Roles), State: personBadge(p), Zone: orSome(p.User.TimeZone, v.ws.TimeZone+" (the workspace’s)"), LastWhat: "never"}
 	for _, d := range absent {
 		if d.FromID == p.User.ID {
-			row.Away = strings.TrimPrefix(row.Away+". "+awayUntil(d), ". ")
+			row.Away = strings.TrimPrefix(row.Away+". "+v.awayUntil(d), ". ")
 		}
 	}
 	if row.Service {
@@ -130,15 +130,15 @@ func personBadge(p models.PersonView) ui.Badge {
 }
 
 // awayUntil is an absence behind the word Away.
-func awayUntil(d models.Delegation) string {
+func (w words) awayUntil(d models.Delegation) string {
 	if d.ToID == nil {
-		return "until " + weekday(d.LastDay)
+		return "until " + w.weekday(d.LastDay)
 	}
-	return "until " + weekday(d.LastDay) + "; " + d.ToName + " decides " + documentsOf(d.DocumentType)
+	return "until " + w.weekday(d.LastDay) + "; " + d.ToName + " decides " + w.documentsOf(d.DocumentType)
 }
 
 // documentsOf names what an absence covers.
-func documentsOf(documentType string) string {
+func (w words) documentsOf(documentType string) string {
 	if documentType == "" {
 		return "every document type"
 	}
@@ -156,16 +156,16 @@ func (v *visit) personForm(refused refusal, roles []models.Role) *views.PersonFo
 	} {
 		f.Fields = append(f.Fields, refused.field(field))
 	}
-	f.Roles = roleChecks(models.KindPerson, roles, refused.problems["role"])
+	f.Roles = v.roleChecks(models.KindPerson, roles, refused.problems["role"])
 	f.Heading, f.Errors = refused.heading, refused.summary(append(slices.Clone(f.Fields), f.Roles)...)
 	return f
 }
 
 // roleChecks lets any of the roles that a kind of user can hold be ticked.
-func roleChecks(kind models.UserKind, held []models.Role, problem string) ui.Field {
+func (w words) roleChecks(kind models.UserKind, held []models.Role, problem string) ui.Field {
 	f := ui.Field{Name: "role", Label: "Roles", Kind: ui.FieldChecks, Required: true, Error: problem, TestID: "roles"}
 	for _, r := range models.RolesFor(kind) {
-		f.Options = append(f.Options, ui.Option{Value: string(r), Label: r.Title() + ": " + roleMeans[r], Selected: slices.Contains(held, r)})
+		f.Options = append(f.Options, ui.Option{Value: string(r), Label: w.said(r.Title()) + ": " + roleMeans[r], Selected: slices.Contains(held, r)})
 	}
 	return f
 }
@@ -278,7 +278,7 @@ func (v *visit) personForms(out *views.PersonPage, p models.PersonView, refused 
 	if own.heading != "" {
 		held = ticked
 	}
-	roles := &views.RolesForm{Form: v.form(v.link(path + "/roles")), Was: joinedRoles(p.Roles), Roles: roleChecks(p.User.Kind, held, own.problems["role"]),
+	roles := &views.RolesForm{Form: v.form(v.link(path + "/roles")), Was: joinedRoles(p.Roles), Roles: v.roleChecks(p.User.Kind, held, own.problems["role"]),
 		After: v.tr("A role that is taken away takes effect at once, and the next page says what goes back before it does.")}
 	roles.Heading, roles.Errors = own.heading, own.summary(roles.Roles)
 	out.Roles = roles
@@ -292,12 +292,12 @@ func (v *visit) personForms(out *views.PersonPage, p models.PersonView, refused 
 		out.Deactivate = &ui.Link{Title: ui.Foreign("Deactivate " + p.User.Name + "…"), URL: string(v.link(path + "/deactivate"))}
 	default:
 		out.Reactivate = &views.ReactivateForm{Form: v.form(v.link(path + "/reactivate")),
-			After: "They have their roles again: " + orSome(roleTitles(p.Roles), "none") + ". Sessions, tokens, claims and delegations that ended stay ended."}
+			After: "They have their roles again: " + orSome(v.roleTitles(p.Roles), "none") + ". Sessions, tokens, claims and delegations that ended stay ended."}
 	}
 }
 
 func (v *visit) personFacts(p models.PersonView) []ui.Entry {
-	facts := []ui.Entry{{Key: "email", Label: "E-mail", Value: ui.TextValue(p.User.Email)}, ui.Pair(v.tr("Roles"), orSome(roleTitles(p.Roles), "none")), ui.Pair(v.tr("Member since"), v.day(p.Since))}
+	facts := []ui.Entry{{Key: "email", Label: "E-mail", Value: ui.TextValue(p.User.Email)}, ui.Pair(v.tr("Roles"), orSome(v.roleTitles(p.Roles), "none")), ui.Pair(v.tr("Member since"), v.day(p.Since))}
 	if p.User.Kind == models.KindService {
 		facts = append(facts, ui.Pair(v.tr("Responsible person"), orSome(p.OwnerName, "none")))
 	} else {
@@ -339,17 +339,17 @@ func (v *visit) limitRows(p models.PersonView) ([]views.LimitRow, error) {
 		if !ok || !p.Active() {
 			continue
 		}
-		how := "by the rule for " + lower(by.Role.Title())
+		how := "by the rule for " + v.lower(v.role(by.Role))
 		if by.Role == "" {
 			how = v.tr("by a rule that names people")
 		}
 		switch {
 		case by.ThenRole != "":
-			how += ", then " + lower(by.ThenRole.Title())
+			how += ", then " + v.lower(v.role(by.ThenRole))
 		case by.Required > 1:
 			how += v.tr(", together with somebody else")
 		}
-		rows = append(rows, views.LimitRow{What: writesOf(k.tool, k.documentType), Amount: figures(limit, k.currency), Currency: k.currency, By: how, URL: v.link("/settings/rules")})
+		rows = append(rows, views.LimitRow{What: writesOf(k.tool, k.documentType), Amount: v.figures(limit, k.currency), Currency: k.currency, By: how, URL: v.link("/settings/rules")})
 	}
 	return rows, nil
 }
@@ -387,7 +387,7 @@ func (v *visit) setRoles() error {
 		return err
 	}
 	if joinedRoles(p.Roles) != typed["was"] {
-		err = models.E(models.Conflict, fmt.Sprintf("The roles of %s changed since you opened the page. They are now: %s.", p.User.Name, orSome(roleTitles(p.Roles), "none")), nil)
+		err = models.E(models.Conflict, fmt.Sprintf("The roles of %s changed since you opened the page. They are now: %s.", p.User.Name, orSome(v.roleTitles(p.Roles), "none")), nil)
 	}
 	loses := slices.DeleteFunc(slices.Clone(p.Roles), func(r models.Role) bool { return slices.Contains(roles, r) })
 	if err == nil && len(loses) > 0 && len(roles) > 0 && p.Active() && typed["confirmed"] == "" && v.by.Has(models.RoleAdmin) && id != v.by.UserID {
@@ -421,7 +421,7 @@ func (v *visit) askRoles(p models.PersonView, roles, loses []models.Role) error 
 	if err != nil {
 		return err
 	}
-	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: "Taken away: " + roleTitles(loses) + ". Left: " + roleTitles(roles) + ".", Will: will,
+	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: "Taken away: " + v.roleTitles(loses) + ". Left: " + v.roleTitles(roles) + ".", Will: will,
 		Form: v.form(v.link(path + "/roles")), CancelURL: v.link(path), Button: ui.Button{Label: v.tr("Set the roles"), Variant: ui.ButtonDanger},
 		Hidden: []ui.Hidden{{Name: "was", Value: joinedRoles(p.Roles)}, {Name: "confirmed", Value: "yes"}}}
 	for _, r := range roles {
@@ -470,7 +470,7 @@ func (v *visit) leaving(id string, status int, refused refusal) error {
 		return err
 	}
 	reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Kept on the trail. People of this workspace can read it.")})
-	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: p.User.Email + ", " + lower(orSome(roleTitles(p.Roles), v.tr("no role"))) + " in " + v.ws.Name + ".", Will: will,
+	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: p.User.Email + ", " + v.lower(orSome(v.roleTitles(p.Roles), v.tr("no role"))) + " in " + v.ws.Name + ".", Will: will,
 		Form: v.form(v.link(path + "/deactivate")), Fields: []ui.Field{reason}, CancelURL: v.link(path), Button: ui.Button{Label: "Deactivate " + p.User.Name, Variant: ui.ButtonDanger}}
 	out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(reason)
 	return render(v.c, status, views.Leaving(out))
@@ -581,24 +581,24 @@ type peopleEvent struct {
 }
 
 // tellPeople puts an event about members and what they sign in with into words.
-func tellPeople(e models.AuditEvent) told {
+func (w words) tellPeople(e models.AuditEvent) told {
 	var d peopleEvent
 	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
 	who := orSome(orSome(d.Name, d.Email), "somebody")
 	ended := pairs("Sessions ended", counts(d.Sessions, "", "1", "%d"), "Tokens revoked", counts(d.Tokens, "", "1", "%d"))
 	switch e.Action {
 	case "membership.added":
-		t := told{what: "added " + who + " to the workspace", details: pairs("Roles", roleTitles(d.Roles))}
+		t := told{what: "added " + who + " to the workspace", details: pairs("Roles", w.roleTitles(d.Roles))}
 		if d.NewUser {
 			t.what = "created " + who + " as a member of the workspace"
 		}
 		return t
 	case "membership.roles_set":
-		return told{what: "changed the roles of " + who, details: pairs("Before", roleTitles(d.Before), "Now", roleTitles(d.After))}
+		return told{what: "changed the roles of " + who, details: pairs("Before", w.roleTitles(d.Before), "Now", w.roleTitles(d.After))}
 	case "membership.deactivated":
 		return told{what: "deactivated " + who + " in the workspace", words: d.Reason, details: ended}
 	case "membership.reactivated":
-		return told{what: "reactivated " + who + " in the workspace", details: pairs("Roles", roleTitles(d.Roles))}
+		return told{what: "reactivated " + who + " in the workspace", details: pairs("Roles", w.roleTitles(d.Roles))}
 	case "membership.change_refused":
 		return told{what: "tried to change people and was refused", details: pairs("Why", d.Message)}
 	case "user.deactivated":
@@ -627,7 +627,7 @@ func tellPeople(e models.AuditEvent) told {
 		}
 		return told{what: "set a new password of " + d.User, details: ended}
 	case "delegation.set":
-		return told{what: "planned that " + d.From + " is away; " + orSome(d.To, "nobody") + " decides meanwhile", details: pairs("From", dateText(d.FirstDay), "To", dateText(d.LastDay))}
+		return told{what: "planned that " + d.From + " is away; " + orSome(d.To, "nobody") + " decides meanwhile", details: pairs("From", w.dateText(d.FirstDay), "To", w.dateText(d.LastDay))}
 	case "delegation.started":
 		return told{what: "began: " + d.From + " is away; " + orSome(d.To, "nobody") + " decides meanwhile"}
 	case "delegation.ended":

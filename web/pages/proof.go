@@ -80,8 +80,8 @@ func (v *visit) showProof() error {
 	r.bankData = true // what is not for the reader was taken out when the record was drawn
 	arguments, _ := r.value(p.Call.Arguments)
 	out := views.ProofPage{Page: around, ID: p.Request.ID, BackURL: requestURL(p.Request.ID), JSONURL: proofURL(p.Request.ID) + ".json", State: v.requestState(proofState(p)),
-		Issuer: p.Workspace.ID + " · " + p.Workspace.Name, MadeAt: v.both(p.MadeAt), Amount: figures(p.Amount, p.Currency), Currency: p.Currency,
-		Sentence: writeInWords(p.Call.Tool, p.Invoice.ID, p.Invoice.SupplierID, p.Amount, p.Currency, p.Request.PostingDate.String()),
+		Issuer: p.Workspace.ID + " · " + p.Workspace.Name, MadeAt: v.both(p.MadeAt), Amount: v.figures(p.Amount, p.Currency), Currency: p.Currency,
+		Sentence: v.writeInWords(p.Call.Tool, p.Invoice.ID, p.Invoice.SupplierID, p.Amount, p.Currency, p.Request.PostingDate.String()),
 		Tool:     ui.Foreign(p.Call.Tool), Arguments: arguments, Withheld: p.Call.Hidden, Digest: p.Digest.Value,
 		HowDigest: v.tr("It is the SHA-256 of the RFC 8785 form of {workspace, tool, arguments}, arguments without top-level approval_id and idempotency_key."),
 		Asked:     v.proofAsked(p), NoVotes: v.tr("Nobody voted."), Approval: v.proofApproval(p.Approval)}
@@ -95,7 +95,7 @@ func (v *visit) showProof() error {
 		if e.Action == "redeem.refused" {
 			what = v.tr("tried to use the approval")
 		}
-		out.Refused = append(out.Refused, views.ProofLine{At: v.both(e.At), Channel: channelWords(e.Channel), Who: ui.Foreign(e.Actor.Name), What: ui.Foreign(what + ", refused: " + sentence(orSome(e.Why, e.Code)))})
+		out.Refused = append(out.Refused, views.ProofLine{At: v.both(e.At), Channel: v.channel(e.Channel), Who: ui.Foreign(e.Actor.Name), What: ui.Foreign(what + ", refused: " + sentence(orSome(e.Why, e.Code)))})
 	}
 	shown := p.Events[:min(len(p.Events), trailShown)]
 	for _, e := range shown {
@@ -210,10 +210,10 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 		number += " (compared as " + inv.NumberNormalised + ")"
 	}
 	supplier := strings.TrimSpace(inv.SupplierName + " " + inv.SupplierID)
-	return proofFacts(v.tr("Asked by"), list(asked), v.tr("Stands behind"), list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+channelWords(q.Channel), v.tr("For"), q.Summary,
-		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), money(inv.Amount, inv.Currency), "PO", inv.PoID,
-		v.tr("Document type"), q.DocumentType, v.tr("Posting date"), date(q.PostingDate), v.tr("Cost centre"), q.CostCentre, v.tr("Case"), q.CaseID, v.tr("Run"), q.RunID,
-		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), keptReason(q.Reason), v.tr("Sent back with"), corrected(q.Instruction))
+	return proofFacts(v.tr("Asked by"), v.list(asked), v.tr("Stands behind"), v.list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+v.channel(q.Channel), v.tr("For"), q.Summary,
+		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), v.money(inv.Amount, inv.Currency), "PO", inv.PoID,
+		v.tr("Document type"), q.DocumentType, v.tr("Posting date"), v.date(q.PostingDate), v.tr("Cost centre"), q.CostCentre, v.tr("Case"), q.CaseID, v.tr("Run"), q.RunID,
+		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), v.kept(q.Reason), v.tr("Sent back with"), v.corrected(q.Instruction))
 }
 
 // expiryOf says when a request that nobody decided lapsed or lapses.
@@ -224,7 +224,7 @@ func (v *visit) expiryOf(q approvals.ProofRequest) string {
 	return v.both(q.ExpiresAt)
 }
 
-func corrected(in *models.Instruction) string {
+func (w words) corrected(in *models.Instruction) string {
 	if in == nil {
 		return ""
 	}
@@ -233,7 +233,7 @@ func corrected(in *models.Instruction) string {
 		input[name] = fmt.Sprint(value)
 	}
 	var parts []string
-	for _, e := range inputEntries(input) {
+	for _, e := range w.inputEntries(input) {
 		parts = append(parts, string(e.Key)+": "+input[string(e.Key)])
 	}
 	return strings.Join(parts, "; ")
@@ -277,19 +277,19 @@ func (v *visit) ruleFacts(c approvals.RuleCopy, names map[string]string) []views
 		for _, id := range ids {
 			people = append(people, orSome(names[id], id))
 		}
-		return list(people)
+		return v.list(people)
 	}
 	facts := []views.ProofFact{{Name: v.tr("Rule"), Value: ui.Foreign(c.ID), Code: true}}
-	return append(facts, proofFacts(v.tr("Version"), fmt.Sprint(c.Version), v.tr("Amounts"), money(c.From, c.Currency)+" to "+money(c.To, c.Currency),
-		v.tr("Role"), roleWords(string(c.Role)), v.tr("People"), named(c.People), v.tr("Then role"), roleWords(string(c.ThenRole)), v.tr("Then people"), named(c.ThenPeople), v.tr("Tool"), orSome(c.Tool, "any"), v.tr("Document type"), orSome(c.DocumentType, "any"), v.tr("Supplier"), orSome(c.Supplier, "any"),
-		v.tr("Cost centre"), orSome(c.CostCentre, "any"), v.tr("An approval is good for"), span(c.Valid()), v.tr("Written by"), c.AuthorName,
+	return append(facts, proofFacts(v.tr("Version"), fmt.Sprint(c.Version), v.tr("Amounts"), v.money(c.From, c.Currency)+" to "+v.money(c.To, c.Currency),
+		v.tr("Role"), v.roleWords(string(c.Role)), v.tr("People"), named(c.People), v.tr("Then role"), v.roleWords(string(c.ThenRole)), v.tr("Then people"), named(c.ThenPeople), v.tr("Tool"), orSome(c.Tool, "any"), v.tr("Document type"), orSome(c.DocumentType, "any"), v.tr("Supplier"), orSome(c.Supplier, "any"),
+		v.tr("Cost centre"), orSome(c.CostCentre, "any"), v.tr("An approval is good for"), v.span(c.Valid()), v.tr("Written by"), c.AuthorName,
 		v.tr("Written"), v.both(approvals.ProofTime{UTC: c.CreatedAt}))...)
 }
 
 func (v *visit) proofVote(vote approvals.ProofVote) views.ProofVote {
-	out := views.ProofVote{Answer: v.tr("Yes"), Who: ui.Foreign(vote.Name), Role: lower(models.Role(vote.Role).Title()), Step: v.tr("Step %d", vote.Step),
-		Limit: orSome(limitText(vote.LimitAmount, vote.Currency), v.tr("not recorded")), Rule: v.tr("Rule %s, version %d", vote.RuleID, vote.RuleVersion),
-		Channel: channelWords(vote.Channel), At: v.both(vote.At), Reason: ui.Foreign(vote.Reason), HasReason: vote.Reason != ""}
+	out := views.ProofVote{Answer: v.tr("Yes"), Who: ui.Foreign(vote.Name), Role: v.lower(v.role(models.Role(vote.Role))), Step: v.tr("Step %d", vote.Step),
+		Limit: orSome(v.limitText(vote.LimitAmount, vote.Currency), v.tr("not recorded")), Rule: v.tr("Rule %s, version %d", vote.RuleID, vote.RuleVersion),
+		Channel: v.channel(vote.Channel), At: v.both(vote.At), Reason: ui.Foreign(vote.Reason), HasReason: vote.Reason != ""}
 	if vote.Decision == models.VoteReject {
 		out.Answer = v.tr("No")
 	}
@@ -299,7 +299,7 @@ func (v *visit) proofVote(vote approvals.ProofVote) views.ProofVote {
 	if vote.OnBehalfOf != nil {
 		text := "on behalf of " + vote.OnBehalfOf.Name
 		if d := vote.Delegation; d != nil {
-			text += v.tr(" (delegation %s, %s to %s, set by %s)", d.ID, date(d.FirstDay), date(d.LastDay), d.SetBy)
+			text += v.tr(" (delegation %s, %s to %s, set by %s)", d.ID, v.date(d.FirstDay), v.date(d.LastDay), d.SetBy)
 		}
 		out.OnBehalf = ui.Foreign(text)
 	}
@@ -310,7 +310,7 @@ func (v *visit) proofApproval(a *approvals.ProofApproval) []views.ProofFact {
 	if a == nil {
 		return nil
 	}
-	facts := proofFacts(v.tr("Approval"), a.MaskedID, v.tr("State"), approvalBadge(a.Status).Text, v.tr("Granted"), v.both(a.GrantedAt), v.tr("Good until"), v.both(a.ExpiresAt))
+	facts := proofFacts(v.tr("Approval"), a.MaskedID, v.tr("State"), v.approvalBadge(a.Status).Text, v.tr("Granted"), v.both(a.GrantedAt), v.tr("Good until"), v.both(a.ExpiresAt))
 	if a.RedeemedAt != nil {
 		by := ""
 		if a.RedeemedBy != nil {
@@ -319,7 +319,7 @@ func (v *visit) proofApproval(a *approvals.ProofApproval) []views.ProofFact {
 		facts = append(facts, proofFacts(v.tr("Used"), v.both(*a.RedeemedAt)+by)...)
 	}
 	if a.RevokedAt != nil {
-		facts = append(facts, proofFacts(v.tr("Revoked"), v.both(*a.RevokedAt)+" by "+a.RevokedBy, v.tr("Why"), keptReason(a.RevokeReason))...)
+		facts = append(facts, proofFacts(v.tr("Revoked"), v.both(*a.RevokedAt)+" by "+a.RevokedBy, v.tr("Why"), v.kept(a.RevokeReason))...)
 	}
 	if o := a.Outcome; o != nil {
 		words := map[string]string{approvals.OutcomeAwaited: v.tr("no report yet"), string(approvals.ReportPosted): "posted", string(approvals.ReportFailed): "failed",

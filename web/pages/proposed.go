@@ -106,9 +106,9 @@ func (v *visit) approverSearch(requestID string) (*views.ApproverSearch, error) 
 		return nil, err
 	}
 	q := request.Request
-	out := &views.ApproverSearch{Amount: money(q.Amount, q.Currency), Tried: tried(request.Tried)}
+	out := &views.ApproverSearch{Amount: v.money(q.Amount, q.Currency), Tried: v.tried(request.Tried)}
 	out.Facts = append(pairs(v.tr("What is asked"), q.Summary, v.tr("Tool"), q.Tool, v.tr("Amount"), out.Amount, v.tr("Document type"), orSome(q.DocumentType, v.tr("none named")), v.tr("Cost centre"), q.CostCentre,
-		v.tr("Posting date"), date(q.PostingDate), v.tr("Asked by"), q.AskerName), pairs(v.tr("Why nobody can decide"), request.Unrouted)...)
+		v.tr("Posting date"), v.date(q.PostingDate), v.tr("Asked by"), q.AskerName), pairs(v.tr("Why nobody can decide"), request.Unrouted)...)
 	try := url.Values{"tool": {q.Tool}, "amount": {q.Amount}, "currency": {q.Currency}}
 	for name, value := range map[string]string{"document_type": q.DocumentType, "supplier": q.SupplierID, "cost_centre": q.CostCentre} {
 		if value != "" {

@@ -17,7 +17,6 @@ import (
 
 const (
 	allCasesPath = "/cases"
-	allCases     = "All cases"
 	// listShown is how many cases a page of a list shows; more would make the page heavy.
 	listShown = 25
 )
@@ -164,11 +163,12 @@ func (l caseList) path() string {
 	return queueURL(l.queue)
 }
 
-func (l caseList) title() string {
+// listTitle is what people call a list of cases.
+func (w words) listTitle(l caseList) string {
 	if l.queue == "" {
-		return allCases
+		return w.tr("All cases")
 	}
-	return l.queue.Title()
+	return w.queue(l.queue)
 }
 
 // query is what narrows and sorts the list, in pairs, without what was not understood and without the
@@ -244,7 +244,7 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	if err != nil {
 		return err
 	}
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return err
 	}
@@ -255,11 +255,11 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	if l.queue == "" {
 		topic = "cases"
 	}
-	page, err := v.page(counted(l.title(), n.Open), self, topic)
+	page, err := v.page(counted(v.listTitle(l), n.Open), self, topic)
 	if err != nil {
 		return err
 	}
-	out := views.QueuePage{Page: page, Heading: l.title(), Code: string(l.queue), Lead: listLead(l.queue, n), States: v.listTabs(l, n), Filter: v.listFilter(l), Heads: v.sortHeads(l),
+	out := views.QueuePage{Page: page, Heading: v.listTitle(l), Code: string(l.queue), Lead: v.listLead(l.queue, n), States: v.listTabs(l, n), Filter: v.listFilter(l), Heads: v.sortHeads(l),
 		Pager: v.pager(l.path(), len(list.Items), f.Cursor, list.NextCursor, query...)}
 	if out.Rows, err = v.listRows(list.Items, l.queue == ""); err != nil {
 		return err
@@ -297,19 +297,19 @@ func countsIn(q models.Queue, all []queue.QueueCount) queue.QueueCount {
 	return sum
 }
 
-func listLead(q models.Queue, n queue.QueueCount) string {
+func (w words) listLead(q models.Queue, n queue.QueueCount) string {
 	if q == "" {
-		return "Every queue together. " + queueLoad(n)
+		return "Every queue together. " + w.queueLoad(n)
 	}
-	return queueLead(n)
+	return w.queueLead(n)
 }
 
-func queueLead(n queue.QueueCount) string {
+func (w words) queueLead(n queue.QueueCount) string {
 	roles := make([]string, 0, 2)
 	for _, r := range n.Queue.Roles() {
-		roles = append(roles, lower(r.Title()))
+		roles = append(roles, w.lower(w.said(r.Title())))
 	}
-	return "Worked by " + list(roles) + ". " + queueLoad(n)
+	return "Worked by " + w.list(roles) + ". " + w.queueLoad(n)
 }
 
 // listTabs are the states of the list. What narrows it stays; the counts are of all there is, so they
@@ -425,7 +425,7 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 		choose("state", v.tr("State"), v.tr("Open"), caseStates[1:], in(stateWords)),
 		choose("due", v.tr("Due"), v.tr("Any time"), []string{queue.DueOverdue, queue.DueSoon, queue.DueToday}, in(dueChoices)),
 		choose("age", v.tr("Age"), v.tr("Any age"), queue.Ages(), in(ageWords)),
-		choose("code", v.tr("Stopped because"), v.tr("Anything"), codes, func(s string) string { return codeWords(models.Code(s)) }),
+		choose("code", v.tr("Stopped because"), v.tr("Anything"), codes, func(s string) string { return v.codeWords(models.Code(s)) }),
 		choose("claimed_by", v.tr("Claimed by"), v.tr("Anybody or nobody"), []string{queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody}, in(holderWords)),
 		text("supplier", v.tr("Supplier"), v.tr("Id, or the name as it was sent")),
 		text("number", v.tr("Invoice number"), ""),
@@ -447,11 +447,11 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 	return out
 }
 
-func codeWords(c models.Code) string {
+func (w words) codeWords(c models.Code) string {
 	if c == queue.NoCode {
 		return "None of the named errors"
 	}
-	return c.Title()
+	return w.said(c.Title())
 }
 
 // chips are what the list is narrowed to, each with the way back.
@@ -468,7 +468,7 @@ func (v *visit) chips(l caseList) (chips []views.Chip) {
 	add(v.tr("Due"), dueChoices[f.Due], "due")
 	add(v.tr("Age"), ageWords[f.Age], "age")
 	if f.Code != "" {
-		add(v.tr("Stopped because"), codeWords(f.Code), "code")
+		add(v.tr("Stopped because"), v.codeWords(f.Code), "code")
 	}
 	add(v.tr("Claimed by"), orSome(holderWords[f.ClaimedBy], f.ClaimedBy), "claimed_by")
 	add(v.tr("Supplier"), f.Supplier, "supplier")
@@ -478,10 +478,10 @@ func (v *visit) chips(l caseList) (chips []views.Chip) {
 	add(v.tr("Run"), f.RunID, "run_id")
 	add(v.tr("Agent"), f.Agent, "agent")
 	if f.AmountFrom != "" {
-		add(v.tr("Amount from"), money(f.AmountFrom, f.Currency), "amount_from")
+		add(v.tr("Amount from"), v.money(f.AmountFrom, f.Currency), "amount_from")
 	}
 	if f.AmountTo != "" {
-		add(v.tr("Amount to"), money(f.AmountTo, f.Currency), "amount_to")
+		add(v.tr("Amount to"), v.money(f.AmountTo, f.Currency), "amount_to")
 	}
 	if l.asked["currency"] != "" && l.issues["currency"] == "" {
 		add(v.tr("Currency"), f.Currency, "currency")

@@ -173,7 +173,7 @@ func (v *visit) waitingForRules(m approvals.Matrix) *ui.Notice {
 	if m.Waiting == 0 {
 		return nil
 	}
-	n := &ui.Notice{Tone: ui.ToneWarn, Heading: plural(m.Waiting, "request waits", "requests wait") + " for somebody who may decide",
+	n := &ui.Notice{Tone: ui.ToneWarn, Heading: v.trn("%d request waits", "%d requests wait", m.Waiting) + " for somebody who may decide",
 		URL: v.link("/queues/ap_lead"), LinkText: v.tr("Cases of the AP lead"), TestID: "rules-waiting"}
 	switch {
 	case m.Covered == 0:
@@ -265,8 +265,8 @@ func scopeOf(r models.Rule) views.RuleScope {
 func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 	m := r.Rule
 	row := views.RuleRow{ID: m.ID, Name: approvals.RuleName(m.ID), URL: v.ruleURL(m.ID), Version: v.tr("version %d", m.Version),
-		From: figures(m.FromAmount, m.Currency), To: figures(m.ToAmount, m.Currency), Who: whoWords(m.Role, r.First), Then: whoWords(m.ThenRole, r.Then), How: howWords(r),
-		Valid: span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: v.tr("History")}
+		From: v.figures(m.FromAmount, m.Currency), To: v.figures(m.ToAmount, m.Currency), Who: v.whoWords(m.Role, r.First), Then: v.whoWords(m.ThenRole, r.Then), How: v.howWords(r),
+		Valid: v.span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: v.tr("History")}
 	if r.Sequence() {
 		row.How = "" // "then …" says it
 	}
@@ -277,14 +277,14 @@ func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 }
 
 // whoWords writes a role within a sentence, and names as they are.
-func whoWords(role models.Role, who string) string {
+func (w words) whoWords(role models.Role, who string) string {
 	if role != "" {
-		return lower(who)
+		return w.lower(who)
 	}
 	return who
 }
 
-func howWords(r approvals.RuleView) string {
+func (w words) howWords(r approvals.RuleView) string {
 	switch {
 	case r.Sequence():
 		return "one after the other"
@@ -384,7 +384,7 @@ func (v *visit) ruleForm(refused refusal, start map[string]string) *views.RuleFo
 	roles := func(named string) []ui.Option {
 		options := []ui.Option{{Value: "", Label: named}}
 		for _, r := range []models.Role{models.RoleFinanceLead, models.RoleAPLead, models.RoleAPClerk, models.RoleProcurement, models.RoleMasterData} {
-			options = append(options, ui.Option{Value: string(r), Label: r.Title()})
+			options = append(options, ui.Option{Value: string(r), Label: v.role(r)})
 		}
 		return options
 	}

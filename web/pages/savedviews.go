@@ -165,10 +165,10 @@ func (v *visit) renderViews(id string, refused refusal, status int) error {
 		return err
 	}
 	out := views.ViewsPage{Page: page, Lead: "Lists you keep in " + v.ws.Name + ". Nobody else sees them.",
-		Empty: ui.Empty{Heading: v.tr("You keep no views"), Text: v.tr("Narrow a list of cases to what you often look for, then keep it under a name at the foot of the page."), LinkText: allCases, URL: v.link(allCasesPath), TestID: "empty"}}
+		Empty: ui.Empty{Heading: v.tr("You keep no views"), Text: v.tr("Narrow a list of cases to what you often look for, then keep it under a name at the foot of the page."), LinkText: v.tr("All cases"), URL: v.link(allCasesPath), TestID: "empty"}}
 	for _, k := range kept {
 		at := viewsPath + "/" + url.PathEscape(k.ID)
-		view := views.SavedView{ID: k.ID, Name: ui.Foreign(k.Name), URL: k.url(v), Where: k.list.title(), Count: k.count(), Chips: v.chips(k.list),
+		view := views.SavedView{ID: k.ID, Name: ui.Foreign(k.Name), URL: k.url(v), Where: v.listTitle(k.list), Count: k.count(), Chips: v.chips(k.list),
 			Rename: v.form(templ.SafeURL(at + "/rename")), Field: ui.Field{ID: "name-" + k.ID, Name: "name", Label: v.tr("New name"), Value: k.Name, Required: true},
 			Delete: ui.PostForm{URL: templ.SafeURL(at + "/delete"), CSRF: v.csrf, Button: ui.Button{Label: v.tr("Delete"), About: ui.Foreign(k.Name).Plain(), Variant: ui.ButtonQuiet, TestID: "delete-view"}}}
 		if !k.known {

@@ -65,7 +65,7 @@ func (v *visit) search() error {
 		case found.More:
 			out.Lead = v.tr("More than %d results.", found.Count)
 		default:
-			out.Lead = plural(found.Count, "result.", "results.")
+			out.Lead = v.trn("%d result.", "%d results.", found.Count)
 		}
 	}
 	if out.Page, err = v.page(title, v.link(searchPath, append(kept, "cursor", cursor)...), ""); err != nil {
@@ -105,7 +105,7 @@ func (v *visit) searchTabs(q models.SearchQuery, narrow func(...string) []string
 	}
 	states = []ui.Tab{{Label: v.tr("Any state"), URL: v.link(searchPath, narrow("kind", string(q.Kind))...), Current: q.Status == "", TestID: "state-any"}}
 	for _, s := range known {
-		states = append(states, ui.Tab{Label: searchBadge(q.Kind, s).Text, URL: v.link(searchPath, narrow("kind", string(q.Kind), "state", s)...), Current: q.Status == s, TestID: "state-" + s})
+		states = append(states, ui.Tab{Label: v.searchBadge(q.Kind, s).Text, URL: v.link(searchPath, narrow("kind", string(q.Kind), "state", s)...), Current: q.Status == s, TestID: "state-" + s})
 	}
 	return kinds, states
 }
@@ -118,14 +118,14 @@ var kindWords = map[models.SearchKind]struct{ one, many string }{
 }
 
 // searchBadge is the state of a record of a kind; without text for kinds without states.
-func searchBadge(kind models.SearchKind, status string) ui.Badge {
+func (w words) searchBadge(kind models.SearchKind, status string) ui.Badge {
 	switch kind {
 	case models.SearchCase:
-		return caseBadge(models.CaseStatus(status))
+		return w.caseBadge(models.CaseStatus(status))
 	case models.SearchRequest:
-		return requestBadge(models.RequestStatus(status))
+		return w.requestBadge(models.RequestStatus(status))
 	case models.SearchHold:
-		return holdBadge(models.HoldStatus(status), false)
+		return w.holdBadge(models.HoldStatus(status), false)
 	case models.SearchConfirmation:
 		switch s := models.ConfirmationStatus(status); s {
 		case models.ConfirmationAnswered:
@@ -154,24 +154,24 @@ func foundURL(id string) templ.SafeURL {
 }
 
 func (v *visit) searchRow(q models.SearchQuery, h models.SearchHit) views.SearchRow {
-	row := views.SearchRow{Kind: kindWords[h.Kind].one, KindCode: string(h.Kind), At: v.age(h.At), Own: h.Own, Status: searchBadge(h.Kind, h.Status),
+	row := views.SearchRow{Kind: kindWords[h.Kind].one, KindCode: string(h.Kind), At: v.age(h.At), Own: h.Own, Status: v.searchBadge(h.Kind, h.Status),
 		Number: marked(q, h.Number), Supplier: marked(q, h.Supplier)}
 	if h.Amount != "" {
-		row.Amount, row.Currency = figures(h.Amount, h.Currency), h.Currency
+		row.Amount, row.Currency = v.figures(h.Amount, h.Currency), h.Currency
 		row.AmountIs = slices.ContainsFunc(q.Mark(strings.TrimPrefix(h.Amount, "-")), func(m models.MarkedText) bool { return m.Found })
 	}
 	if h.Queue != "" {
-		row.Queue = h.Queue.Title()
+		row.Queue = v.queue(h.Queue)
 	}
 	row.Snippet = snippet(q, h.Text)
 	plain := func(text string) []views.Piece { return []views.Piece{{Text: ui.Foreign(text)}} }
 	switch h.Kind {
 	case models.SearchCase:
-		row.Title, row.URL = plain(codeTitle(h.Code)), caseURL(h.Page)
+		row.Title, row.URL = plain(v.codeTitle(h.Code)), caseURL(h.Page)
 	case models.SearchRequest:
 		row.Title, row.URL = marked(q, h.Title), requestURL(h.Page)
 	case models.SearchHold:
-		row.Title, row.URL = append(plain(h.Code.Title()+": PO "), marked(q, h.Title)...), holdURL(h.Page)
+		row.Title, row.URL = append(plain(v.codeTitle(h.Code)+": PO "), marked(q, h.Title)...), holdURL(h.Page)
 	case models.SearchConfirmation:
 		row.Title, row.URL = marked(q, h.Title), confirmationURL(h.Page)
 	case models.SearchInvoice:

@@ -63,7 +63,7 @@ func (v *visit) servers(status int, refused refusal) error {
 		out.WhyNot = v.tr("You can read these rules, not change them: that is for finance leads and admins.")
 	}
 	for _, r := range rules {
-		row := views.ServerRuleRow{ID: r.ID, Server: ui.Foreign(r.ServerName), URL: ui.Foreign(r.ServerURL), Tool: ui.Foreign(r.Tool), Role: r.Role.Title(),
+		row := views.ServerRuleRow{ID: r.ID, Server: ui.Foreign(r.ServerName), URL: ui.Foreign(r.ServerURL), Tool: ui.Foreign(r.Tool), Role: v.role(r.Role),
 			Written: fmt.Sprintf("%s, %s", orSome(r.AuthorName, v.tr("the operator")), v.day(r.CreatedAt))}
 		if edits {
 			form := v.form(v.link("/settings/servers/" + r.ID + "/retire"))
@@ -83,7 +83,7 @@ func (v *visit) servers(status int, refused refusal) error {
 func (v *visit) serverForm(refused refusal) *views.ServerRuleForm {
 	roles := []ui.Option{}
 	for _, r := range []models.Role{models.RoleFinanceLead, models.RoleAPLead, models.RoleAPClerk, models.RoleProcurement, models.RoleMasterData} {
-		roles = append(roles, ui.Option{Value: string(r), Label: r.Title()})
+		roles = append(roles, ui.Option{Value: string(r), Label: v.role(r)})
 	}
 	f := &views.ServerRuleForm{Form: v.form(v.link("/settings/servers"))}
 	for _, field := range []ui.Field{

@@ -248,9 +248,9 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 }
 
 func (v *visit) periodSetting(refused refusal) views.PeriodSetting {
-	s := views.PeriodSetting{Through: date(v.ws.PeriodClosedThrough)}
+	s := views.PeriodSetting{Through: v.date(v.ws.PeriodClosedThrough)}
 	if !v.ws.PeriodReopenedUntil.IsZero() {
-		s.By = "Reopened until " + date(v.ws.PeriodReopenedUntil) + "."
+		s.By = "Reopened until " + v.date(v.ws.PeriodReopenedUntil) + "."
 	}
 	if !v.by.Has(models.RoleFinanceLead) {
 		return s
@@ -267,7 +267,7 @@ func (v *visit) holidaySetting(days []models.Date, refused refusal) views.Holida
 	s := views.HolidaySetting{}
 	edits := v.by.Has(workspaceEditors...)
 	for _, d := range days {
-		h := views.Holiday{Day: weekday(d)}
+		h := views.Holiday{Day: v.weekday(d)}
 		if edits {
 			h.Remove = &ui.PostForm{URL: v.link("/settings/holidays/remove"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "day", Value: d.String()}},
 				Button: ui.Button{Label: v.tr("Remove"), Variant: ui.ButtonQuiet}}

@@ -210,7 +210,7 @@ func (v *visit) reroute(page queue.CasePage, refused refusal) *views.Reroute {
 	out.Form.Version = fmt.Sprint(page.Case.Version)
 	options := []ui.Option{{Label: v.tr("Choose a queue")}}
 	for _, q := range page.Reroute.To {
-		options = append(options, ui.Option{Value: string(q), Label: q.Title()})
+		options = append(options, ui.Option{Value: string(q), Label: v.queue(q)})
 	}
 	out.To = refused.field(ui.Field{Name: "to", Label: v.tr("Queue"), Kind: ui.FieldSelect, Required: true, Options: options})
 	out.Reason = ui.Field{ID: "f-reroute-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Rows: 2, Required: true, Value: refused.typed["reroute_reason"],
@@ -223,10 +223,10 @@ func (v *visit) reroute(page queue.CasePage, refused refusal) *views.Reroute {
 func (v *visit) timeNotices(page queue.CasePage) []ui.Notice {
 	var out []ui.Notice
 	if from := page.Reroute.From; from != nil {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: from.By + " moved this here from " + from.From.Title() + ", " + v.ago(from.At) + ".", Text: ui.Foreign(from.Reason), TestID: "rerouted"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: from.By + " moved this here from " + v.queue(from.From) + ", " + v.ago(from.At) + ".", Text: ui.Foreign(from.Reason), TestID: "rerouted"})
 	}
 	if !page.Escalated.IsZero() && page.Case.Status == models.CaseOpen {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Text: ui.Foreign("This case is overdue. The AP leads and everybody who works " + page.Case.Queue.Title() + " were told " + v.ago(page.Escalated) + "."), TestID: "escalated"})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Text: ui.Foreign("This case is overdue. The AP leads and everybody who works " + v.queue(page.Case.Queue) + " were told " + v.ago(page.Escalated) + "."), TestID: "escalated"})
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 func plainWords(action string) string { return strings.NewReplacer(".", " ", "_", " ").Replace(action) }
 
 // plainTold tells an event that has no words of its own.
-func plainTold(e models.AuditEvent, d eventData) told {
+func (w words) plainTold(e models.AuditEvent, d eventData) told {
 	return told{what: plainWords(e.Action), words: d.Reason}
 }
 
@@ -36,7 +36,7 @@ type settingsEvent struct {
 }
 
 // tellSettings puts a change of the workspace's settings, or of the desk itself, into words.
-func tellSettings(e models.AuditEvent) told {
+func (w words) tellSettings(e models.AuditEvent) told {
 	var d settingsEvent
 	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
 	rule := shortID(e.Subject)
@@ -44,17 +44,17 @@ func tellSettings(e models.AuditEvent) told {
 	case "workspace.created":
 		return told{what: "created the workspace", details: pairs("Name", d.Name)}
 	case "period.moved":
-		return told{what: "moved the date through which the books are closed", words: d.Reason, details: pairs("Before", periodText(d.Before), "Now", periodText(d.After))}
+		return told{what: "moved the date through which the books are closed", words: d.Reason, details: pairs("Before", w.periodText(d.Before), "Now", w.periodText(d.After))}
 	case "period.reopened_over":
 		return told{what: "told the finance leads that the time for which the books were reopened is over"}
 	case "hours.changed":
-		return told{what: "changed the opening hours", details: pairs("Before", hoursText(d.Before), "Now", hoursText(d.After))}
+		return told{what: "changed the opening hours", details: pairs("Before", w.hoursText(d.Before), "Now", w.hoursText(d.After))}
 	case "sla.changed":
-		return told{what: "changed how long " + d.Queue.Title() + " has for a case", details: pairs("Before", hoursText(d.Before), "Now", hoursText(d.After))}
+		return told{what: "changed how long " + w.said(d.Queue.Title()) + " has for a case", details: pairs("Before", w.hoursText(d.Before), "Now", w.hoursText(d.After))}
 	case "holidays.added":
-		return told{what: "added holidays", details: pairs("Days", daysText(d.Days))}
+		return told{what: "added holidays", details: pairs("Days", w.daysText(d.Days))}
 	case "holiday.removed":
-		return told{what: "removed the holiday " + dateText(d.Day)}
+		return told{what: "removed the holiday " + w.dateText(d.Day)}
 	case "binding.set":
 		return told{what: "stated where " + orSome(d.Tool, "a tool") + " carries its values"}
 	case "rule.created", "rule.added":
@@ -66,7 +66,7 @@ func tellSettings(e models.AuditEvent) told {
 	case "rules.imported":
 		return told{what: "imported rules into the matrix"}
 	case "server_rule.added":
-		return told{what: "said who confirms calls of a server", details: pairs("Server", orSome(d.ServerName, d.Server), "Tool", d.Tool, "Who answers", roleWords(string(d.Role)))}
+		return told{what: "said who confirms calls of a server", details: pairs("Server", orSome(d.ServerName, d.Server), "Tool", d.Tool, "Who answers", w.roleWords(string(d.Role)))}
 	case "server_rule.retired":
 		return told{what: "retired a rule about who confirms calls of a server", details: pairs("Server", d.Server, "Tool", d.Tool)}
 	case "erp_link.set":
@@ -76,25 +76,25 @@ func tellSettings(e models.AuditEvent) told {
 	case "handover.refused":
 		return told{what: "handed over what needs no person, and was told what to do instead", details: pairs("Why", d.Message)}
 	case "security.blocked":
-		return told{what: "blocked " + orSome(d.Action, "an action") + " " + channelWords(d.Channel)}
+		return told{what: "blocked " + orSome(d.Action, "an action") + " " + w.channel(d.Channel)}
 	case "security.unblocked":
-		return told{what: "allowed " + orSome(d.Action, "an action") + " again " + channelWords(d.Channel)}
+		return told{what: "allowed " + orSome(d.Action, "an action") + " again " + w.channel(d.Channel)}
 	}
-	return plainTold(e, eventData{Reason: d.Reason})
+	return w.plainTold(e, eventData{Reason: d.Reason})
 }
 
-func daysText(days []string) string {
+func (w words) daysText(days []string) string {
 	texts := make([]string, len(days))
 	for i, day := range days {
-		texts[i] = dateText(day)
+		texts[i] = w.dateText(day)
 	}
-	return list(texts)
+	return w.list(texts)
 }
 
 // periodText is the date through which the books are closed.
-func periodText(v any) string {
+func (w words) periodText(v any) string {
 	if text, ok := v.(string); ok && text != "" {
-		return dateText(text)
+		return w.dateText(text)
 	}
 	return "open"
 }

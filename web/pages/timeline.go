@@ -9,7 +9,6 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/models"
-	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -121,7 +120,7 @@ func (r reader) entry(e models.AuditEvent, comments []models.Comment) ui.Timelin
 			t.words = c.Text
 		}
 	}
-	entry := ui.TimelineEntry{At: r.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: channelWords(e.Channel), What: ui.Foreign(t.what).Plain(),
+	entry := ui.TimelineEntry{At: r.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: r.channel(e.Channel), What: ui.Foreign(t.what).Plain(),
 		Words: ui.Foreign(models.MaskIDs(t.words)), Details: t.details}
 	if d.OnBehalfOf != "" {
 		entry.Who = ui.Foreign(e.ActorName + " on behalf of " + d.OnBehalfOf)
@@ -154,7 +153,7 @@ func (w words) tell(e models.AuditEvent, d eventData) told {
 	noun, _, _ := strings.Cut(e.Action, ".")
 	switch noun {
 	case "membership", "user", "person", "token", "delegation":
-		return tellPeople(e)
+		return w.tellPeople(e)
 	case "case", "file":
 		return w.tellCase(e, d)
 	case "hold":
@@ -164,16 +163,16 @@ func (w words) tell(e models.AuditEvent, d eventData) told {
 	case "request", "vote", "approval", "redeem", "write", "report":
 		return w.tellApproval(e, d)
 	}
-	return tellSettings(e)
+	return w.tellSettings(e)
 }
 
 func (w words) tellCase(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "case.opened":
 		if e.Channel == models.ChannelSystem {
-			return told{what: "opened the case in " + d.Queue.Title()}
+			return told{what: "opened the case in " + w.queue(d.Queue)}
 		}
-		return told{what: "stopped and handed over; the case went to " + d.Queue.Title()}
+		return told{what: "stopped and handed over; the case went to " + w.queue(d.Queue)}
 	case "case.joined":
 		return told{what: w.tr("handed over the same stop again")}
 	case "case.answered":
@@ -188,7 +187,7 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		}
 		return told{what: w.tr("took the case over")}
 	case "case.claim_returned":
-		return told{what: "gave the case back to " + d.Queue.Title() + ", since " + orSome(d.From, w.tr("its holder")) + " no longer works there"}
+		return told{what: "gave the case back to " + w.queue(d.Queue) + ", since " + orSome(d.From, w.tr("its holder")) + " no longer works there"}
 	case "file.uploaded":
 		return told{what: "added the file " + orSome(d.Name, w.tr("without a name"))}
 	case "file.removed":
@@ -198,11 +197,11 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 	case "case.commented":
 		return told{what: "commented"}
 	case "case.decided":
-		return told{what: "chose “" + queue.ExitLabel(d.Exit) + "”", words: d.Reason, details: inputEntries(d.Input)}
+		return told{what: "chose “" + w.exit(d.Exit) + "”", words: d.Reason, details: w.inputEntries(d.Input)}
 	case "case.held":
-		return told{what: "put the case on hold until " + dateText(d.Until)}
+		return told{what: "put the case on hold until " + w.dateText(d.Until)}
 	case "case.moved":
-		return told{what: "moved the case to " + d.Queue.Title()}
+		return told{what: "moved the case to " + w.queue(d.Queue)}
 	case "case.withdrawn":
 		return told{what: w.tr("withdrew the case: nobody has to decide it any more"), words: d.Reason}
 	case "case.resolved":
@@ -213,20 +212,20 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		if d.Candidates == 0 {
 			return told{what: w.tr("looked for duplicates among the supplier’s invoices and found none")}
 		}
-		return told{what: "looked for duplicates among the supplier’s invoices and found " + plural(d.Candidates, "candidate", "candidates")}
+		return told{what: "looked for duplicates among the supplier’s invoices and found " + w.trn("%d candidate", "%d candidates", d.Candidates)}
 	case "case.reopened":
 		if d.Why == "receipt" {
 			return told{what: w.tr("reported the receipt, which brought the case back")}
 		}
-		return told{what: "brought the case back, since " + orSome(dateText(d.HeldUntil), w.tr("its day")) + " has come"}
+		return told{what: "brought the case back, since " + orSome(w.dateText(d.HeldUntil), w.tr("its day")) + " has come"}
 	case "case.rerouted":
-		return told{what: "moved the case from " + d.FromQueue.Title() + " to " + d.Queue.Title(), words: d.Reason}
+		return told{what: "moved the case from " + w.queue(d.FromQueue) + " to " + w.queue(d.Queue), words: d.Reason}
 	case "case.escalated":
-		return told{what: "brought the overdue case before the AP leads and who works " + d.Queue.Title()}
+		return told{what: "brought the overdue case before the AP leads and who works " + w.queue(d.Queue)}
 	case "case.snoozed":
 		return told{what: "snoozed the case until " + w.momentText(d.Until), words: d.Reason}
 	case "case.snooze_ended":
-		return told{what: "brought the snoozed case back, " + awakeWords(d.Why, e.ActorName)}
+		return told{what: "brought the snoozed case back, " + w.awake(d.Why, e.ActorName)}
 	case "case.fraud_suspected":
 		return told{what: w.tr("told the AP lead of suspected fraud")}
 	}
@@ -234,7 +233,7 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		act := strings.TrimSuffix(strings.TrimPrefix(e.Action, "case."), "_refused")
 		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs(w.tr("They were told"), d.Message)}
 	}
-	return plainTold(e, d)
+	return w.plainTold(e, d)
 }
 
 func (w words) tellHold(e models.AuditEvent, d eventData) told {
@@ -262,31 +261,31 @@ func (w words) tellHold(e models.AuditEvent, d eventData) told {
 	case "hold.cancelled":
 		return told{what: w.tr("cancelled the hold"), words: d.Reason}
 	}
-	return plainTold(e, d)
+	return w.plainTold(e, d)
 }
 
 func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "request.filed":
-		return told{what: "asked for leave to call " + d.Tool, details: pairs(w.tr("Amount"), money(d.Amount, d.Currency))}
+		return told{what: "asked for leave to call " + d.Tool, details: pairs(w.tr("Amount"), w.money(d.Amount, d.Currency))}
 	case "request.joined":
 		return told{what: w.tr("asked for the same call again")}
 	case "request.routed", "request.routed_again":
-		rule := pairs(w.tr("Rule"), ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))
+		rule := pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))
 		switch {
 		case d.NamedName != "":
-			return told{what: "named " + d.NamedName + " to decide this item", details: pairs(w.tr("Limit from"), ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
+			return told{what: "named " + d.NamedName + " to decide this item", details: pairs(w.tr("Limit from"), w.ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
 		case d.Again:
 			return told{what: w.tr("sent the request back to those who may decide it"), details: append(rule, pairs(w.tr("Why"), d.Why)...)}
 		}
-		return told{what: w.tr("routed the request by the matrix"), details: pairs(w.tr("Rule"), ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
+		return told{what: w.tr("routed the request by the matrix"), details: pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
 	case "request.unrouted":
 		return told{what: w.tr("found nobody who may decide"), details: pairs(w.tr("Why"), d.Why)}
 	case "request.approver_named":
 		return told{what: w.tr("named an approver for this request only")}
 	case "request.rejected":
 		if d.SentBack {
-			return told{what: w.tr("sent the call back with a correction"), details: inputEntries(d.Correction)}
+			return told{what: w.tr("sent the call back with a correction"), details: w.inputEntries(d.Correction)}
 		}
 		return told{what: w.tr("refused the call")}
 	case "request.expired":
@@ -304,7 +303,7 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "request.refused":
 		return told{what: w.tr("asked for a call that was refused"), details: pairs(w.tr("Why"), d.Code)}
 	case "vote.cast":
-		t := told{what: w.tr("voted yes"), words: d.Reason, details: pairs(w.tr("As"), d.Role.Title(), w.tr("Limit"), limitText(d.Limit, d.Currency), w.tr("Rule"), ruleName(d.Rule, d.RuleVersion))}
+		t := told{what: w.tr("voted yes"), words: d.Reason, details: pairs(w.tr("As"), w.role(d.Role), w.tr("Limit"), w.limitText(d.Limit, d.Currency), w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion))}
 		if d.Decision == models.VoteReject {
 			t.what = w.tr("voted no")
 		}
@@ -331,15 +330,15 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "report.overdue":
 		return told{what: w.tr("told approver and AP lead that no report came")}
 	}
-	return plainTold(e, d)
+	return w.plainTold(e, d)
 }
 
 func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "confirmation.requested":
-		return told{what: "forwarded a question about " + d.Tool, details: pairs(w.tr("Server"), d.Server, w.tr("Who answers"), d.Role.Title())}
+		return told{what: "forwarded a question about " + d.Tool, details: pairs(w.tr("Server"), d.Server, w.tr("Who answers"), w.role(d.Role))}
 	case "confirmation.answered":
-		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs(w.tr("As"), roleWords(string(d.Role)))}
+		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs(w.tr("As"), w.roleWords(string(d.Role)))}
 		if d.Role == "" {
 			t.what = w.tr("was answered with cancel at once")
 		}
@@ -376,7 +375,7 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 		}
 		return told{what: w.tr("let the question expire: nobody answered in time, so the answer is cancel")}
 	}
-	return plainTold(e, d)
+	return w.plainTold(e, d)
 }
 
 // pairs are labelled texts, without the empty ones.
@@ -391,7 +390,7 @@ func pairs(labelled ...string) []ui.Entry {
 }
 
 // inputEntries are what a person entered for an exit, in the order of their names.
-func inputEntries(input map[string]string) []ui.Entry {
+func (w words) inputEntries(input map[string]string) []ui.Entry {
 	names := make([]string, 0, len(input))
 	for name := range input {
 		names = append(names, name)
@@ -400,29 +399,29 @@ func inputEntries(input map[string]string) []ui.Entry {
 	var out []ui.Entry
 	for _, name := range names {
 		if input[name] != "" {
-			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(inputText(name, input[name]))})
+			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(w.inputText(name, input[name]))})
 		}
 	}
 	return out
 }
 
 // inputText writes a value of an exit for people: dates as dates.
-func inputText(name, value string) string {
+func (w words) inputText(name, value string) string {
 	if name == "until" || name == "posting_date" {
-		return dateText(value)
+		return w.dateText(value)
 	}
 	return value
 }
 
-func limitText(limit, currency string) string {
+func (w words) limitText(limit, currency string) string {
 	if limit == "" {
 		return ""
 	}
-	return money(limit, currency)
+	return w.money(limit, currency)
 }
 
 // ruleName names one version of a rule by the end of its id, which tells rules apart.
-func ruleName(id string, version int64) string {
+func (w words) ruleName(id string, version int64) string {
 	if id == "" {
 		return ""
 	}

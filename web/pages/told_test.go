@@ -314,14 +314,14 @@ func TestEveryKindOfNoticeHasWords(t *testing.T) {
 			kinds = append(kinds, known)
 		}
 	}
-	neutral := noticeWords("something.else", noticeData{})
+	neutral := words{}.noticeWords("something.else", noticeData{})
 	if neutral.text == "" {
 		t.Error("a kind nobody knows is told with nothing")
 	}
 	seen := map[string]string{}
 	for _, kind := range kinds {
-		told := noticeWords(models.NoticeKind(kind), noticeData{})
-		full := noticeWords(models.NoticeKind(kind), noticeData{Amount: "250.00", Currency: "EUR", Number: "INV-778", From: "Ines Hoffmann", To: "Jonas Weber", By: "Mia", LastDay: "2026-10-09", Why: "she left", Until: "2026-10-09"})
+		told := words{}.noticeWords(models.NoticeKind(kind), noticeData{})
+		full := words{}.noticeWords(models.NoticeKind(kind), noticeData{Amount: "250.00", Currency: "EUR", Number: "INV-778", From: "Ines Hoffmann", To: "Jonas Weber", By: "Mia", LastDay: "2026-10-09", Why: "she left", Until: "2026-10-09"})
 		for _, text := range []string{told.text, full.text} {
 			if text == "" || text == neutral.text || !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") {
 				t.Errorf("%s has no words in words.go; it is told as %q", kind, text)

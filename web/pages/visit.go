@@ -144,14 +144,14 @@ func (v *visit) form(url templ.SafeURL) views.Form { return views.Form{URL: url,
 // page is what stands around the content. self is the address that shows this page again; live names
 // the changes it listens to, "" for none.
 func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page, error) {
-	beside, err := v.figures()
+	beside, err := v.counts()
 	if err != nil {
 		return views.Page{}, err
 	}
 	p := views.Page{
 		Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: self, Now: v.now.UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
-		Person:    &views.Person{Name: v.id.User.Name, Roles: roleTitles(v.by.Roles), SignOutURL: "/logout"},
-		SwitchURL: "/workspace", Flashes: v.said(),
+		Person:    &views.Person{Name: v.id.User.Name, Roles: v.roleTitles(v.by.Roles), SignOutURL: "/logout"},
+		SwitchURL: "/workspace", Flashes: v.flashed(),
 	}
 	if live != "" {
 		p.LiveURL = string(v.link("/live", "topic", live))
@@ -168,7 +168,7 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 // plainPage is a page without what needs the services, for when they fail.
 func (v *visit) plainPage(title string) views.Page {
 	return views.Page{Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: "/",
-		Person:    &views.Person{Name: v.id.User.Name, Roles: roleTitles(v.by.Roles), SignOutURL: "/logout"},
+		Person:    &views.Person{Name: v.id.User.Name, Roles: v.roleTitles(v.by.Roles), SignOutURL: "/logout"},
 		SwitchURL: "/workspace", Workspaces: []views.Workspace{{ID: v.ws.ID, Name: v.ws.Name, Current: true}},
 		Nav: v.nav("", &figuresBeside{})}
 }
@@ -190,7 +190,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 		item(v.tr("Confirmations"), "/confirmations", number(int64(len(beside.answers))), v.tr("waiting for you"), "nav-confirmations"),
 		item(v.tr("Holds"), "/holds", "", "", "nav-holds"),
 	}}
-	queues := views.NavGroup{Heading: v.tr("Queues"), Items: []views.NavItem{item(allCases, allCasesPath, number(countsIn("", beside.queues).Open), "open", "nav-cases")}}
+	queues := views.NavGroup{Heading: v.tr("Queues"), Items: []views.NavItem{item(v.tr("All cases"), allCasesPath, number(countsIn("", beside.queues).Open), "open", "nav-cases")}}
 	for _, q := range models.Queues() {
 		open := int64(0)
 		for _, c := range beside.queues {
@@ -198,7 +198,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 				open = c.Open
 			}
 		}
-		queues.Items = append(queues.Items, item(q.Title(), queueURL(q), number(open), "open", "nav-queue-"+string(q)))
+		queues.Items = append(queues.Items, item(v.queue(q), queueURL(q), number(open), "open", "nav-queue-"+string(q)))
 	}
 	settings := views.NavGroup{Heading: v.tr("Workspace"), Items: []views.NavItem{
 		item(v.tr("Settings"), "/settings", "", "", "nav-settings"),

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,9 +90,9 @@ func (w words) expires(t models.Time) ui.Moment {
 	case m.Zero():
 		return m
 	case t.After(w.now):
-		m.Text = "expires " + w.in(t)
+		m.Text = w.tr("expires %s", w.in(t))
 	default:
-		m.Text = "expired " + m.Text
+		m.Text = w.tr("expired %s", m.Text)
 	}
 	m.Kind = ui.MomentPlain
 	return m
@@ -105,11 +104,11 @@ func (w words) clock(t models.Time) string {
 	if local.YearDay() == today.YearDay() && local.Year() == today.Year() {
 		return local.Format("15:04")
 	}
-	return local.Format("2 Jan 2006, 15:04")
+	return w.lang.Format(local, lang.DayTime)
 }
 
 // day is the date of a moment.
-func (w words) day(t models.Time) string { return t.In(w.zone).Format("2 Jan 2006") }
+func (w words) day(t models.Time) string { return w.lang.Format(t.In(w.zone), lang.Day) }
 
 // today is the date now.
 func (w words) today() models.Date { return models.DateOf(models.At(w.now), w.zone) }
@@ -118,87 +117,84 @@ func (w words) today() models.Date { return models.DateOf(models.At(w.now), w.zo
 func (w words) ago(t models.Time) string { return w.lang.Ago(t.Time, w.now) }
 
 // date writes a plain date, which is the same in every zone.
-func date(d models.Date) string {
+func (w words) date(d models.Date) string { return w.dateAs(d, lang.Day) }
+
+// weekday is a date with its day of the week.
+func (w words) weekday(d models.Date) string { return w.dateAs(d, lang.WeekdayDate) }
+
+func (w words) dateAs(d models.Date, layout string) string {
 	t, err := time.Parse(time.DateOnly, d.String())
 	if err != nil {
 		return d.String()
 	}
-	return t.Format("2 Jan 2006")
+	return w.lang.Format(t, layout)
 }
 
 // dateText writes a text that should be a date; one that is none stays as it is.
-func dateText(s string) string {
+func (w words) dateText(s string) string {
 	d, err := models.ParseDate(s)
 	if err != nil {
 		return s
 	}
-	return date(d)
-}
-
-// weekday is a date with its day of the week.
-func weekday(d models.Date) string {
-	t, err := time.Parse(time.DateOnly, d.String())
-	if err != nil {
-		return d.String()
-	}
-	return t.Format("Mon 2 Jan 2006")
-}
-
-// figures groups an amount without its currency. Text that is no amount in that currency comes back
-// whole.
-func figures(amount, currency string) string {
-	m, err := models.ParseMoney(amount, currency)
-	if err != nil {
-		return lang.English().Figures(amount)
-	}
-	return m.FormatNumber()
-}
-
-// money is an amount with its currency for use in a sentence.
-func money(amount, currency string) string {
-	return strings.TrimSpace(figures(amount, currency) + " " + currency)
-}
-
-// plural counts things in words.
-func plural[N int | int64](n N, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.FormatInt(int64(n), 10) + " " + many
+	return w.date(d)
 }
 
 // span is a length of time in words: "24 h", "90 min".
-func span(d time.Duration) string {
+func (w words) span(d time.Duration) string {
 	if d > 0 && d < 48*time.Hour && d%time.Hour != 0 {
-		return strconv.Itoa(int(d/time.Minute)) + " min"
+		return w.tr("%d min", int(d/time.Minute))
 	}
-	if s := lang.English().Span(d); s != "" {
+	if s := w.lang.Span(d); s != "" {
 		return s
 	}
-	return strconv.Itoa(int(d/time.Second)) + " s"
+	return w.tr("%d s", int(d/time.Second))
 }
 
 // list joins names: "a", "a and b", "a, b and c".
-func list(names []string) string {
+func (w words) list(names []string) string {
 	switch len(names) {
 	case 0:
 		return ""
 	case 1:
 		return names[0]
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return w.tr("%s and %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 }
 
-func roleTitles(roles []models.Role) string {
+// said is a sentence of the services, or a title of models or queue, in the reader's language. It is
+// for the desk's own words, never for text of people or agents.
+func (w words) said(text string) string { return w.lang.Said(text) }
+
+// problem is what a service says was wrong, as a sentence.
+func (w words) problem(text string) string { return sentence(w.said(text)) }
+
+// role, queue, code and exit are titles in the reader's language.
+func (w words) role(r models.Role) string   { return w.said(r.Title()) }
+func (w words) queue(q models.Queue) string { return w.said(q.Title()) }
+func (w words) exit(code string) string     { return w.said(queue.ExitLabel(code)) }
+
+// codeTitle is a code in words; a handover without one of the ten codes has none.
+func (w words) codeTitle(c models.Code) string {
+	if c == "" {
+		return w.tr("Needs a person")
+	}
+	return w.said(c.Title())
+}
+
+func (w words) roleTitles(roles []models.Role) string {
 	titles := make([]string, len(roles))
 	for i, r := range roles {
-		titles[i] = r.Title()
+		titles[i] = w.role(r)
 	}
 	return strings.Join(titles, ", ")
 }
 
 // lower puts a title into the middle of a sentence: "AP clerk" stays, "Finance lead" is "finance lead".
-func lower(title string) string {
+// German keeps its capitals.
+func (w words) lower(title string) string {
+	if w.lang.Tag() == lang.German {
+		return title
+	}
 	if len(title) > 1 && title[1] >= 'a' && title[1] <= 'z' {
 		return strings.ToLower(title[:1]) + title[1:]
 	}
@@ -224,126 +220,118 @@ func sentence(s string) string {
 	return s
 }
 
-// codeTitle is a code in words; a handover without one of the ten codes has none.
-func codeTitle(c models.Code) string {
-	if c == "" {
-		return "Needs a person"
-	}
-	return c.Title()
-}
-
-func channelWords(c models.Channel) string {
+func (w words) channel(c models.Channel) string {
 	switch c {
 	case models.ChannelWeb:
-		return "in the browser"
+		return w.tr("in the browser")
 	case models.ChannelAPI:
-		return "over REST"
+		return w.tr("over REST")
 	case models.ChannelMCP:
-		return "over MCP"
+		return w.tr("over MCP")
 	}
 	return ""
 }
 
-// nextWords is what a code tells the agent to do.
-func nextWords(n models.NextAction) string {
+// nextStep is what a code tells the agent to do.
+func (w words) nextStep(n models.NextAction) string {
 	switch n {
 	case models.FixInputAndRetry:
-		return "correct the input and try once more"
+		return w.tr("correct the input and try once more")
 	case models.HoldAndRecheck:
-		return "wait and check again"
+		return w.tr("wait and check again")
 	case models.RouteToPerson:
-		return "hand over to a person"
+		return w.tr("hand over to a person")
 	case models.RequestApproval:
-		return "ask for an approval"
+		return w.tr("ask for an approval")
 	case models.StopAndEscalate:
-		return "stop and escalate"
+		return w.tr("stop and escalate")
 	}
 	return ""
 }
 
-func reasonWords(r models.HandoverReason) string {
+func (w words) handoverReason(r models.HandoverReason) string {
 	switch r {
 	case models.ReasonNamedError:
-		return "stopped at a named error"
+		return w.tr("stopped at a named error")
 	case models.ReasonRetryExhausted:
-		return "its corrected retry failed too"
+		return w.tr("its corrected retry failed too")
 	case models.ReasonLoopDetected:
-		return "went in a loop"
+		return w.tr("went in a loop")
 	case models.ReasonBudgetExhausted:
-		return "ran out of calls for this invoice"
+		return w.tr("ran out of calls for this invoice")
 	}
-	return "stopped for another reason"
+	return w.tr("stopped for another reason")
 }
 
-// instructionWords is what the agent does next.
-func instructionWords(k models.InstructionKind, question string) string {
+// instructionText is what the agent does next.
+func (w words) instructionText(k models.InstructionKind, question string) string {
 	switch k {
 	case models.InstructResume:
 		if question != "" {
-			return "The agent answers the question on this case."
+			return w.tr("The agent answers the question on this case.")
 		}
-		return "The agent goes on from where it stopped."
+		return w.tr("The agent goes on from where it stopped.")
 	case models.InstructRetryWith:
-		return "The agent calls again with the corrected input."
+		return w.tr("The agent calls again with the corrected input.")
 	case models.InstructWait:
-		return "The agent waits."
+		return w.tr("The agent waits.")
 	case models.InstructStop:
-		return "The agent stops; nothing more is done with this invoice."
+		return w.tr("The agent stops; nothing more is done with this invoice.")
 	}
 	return ""
 }
 
-func caseBadge(s models.CaseStatus) ui.Badge {
+func (w words) caseBadge(s models.CaseStatus) ui.Badge {
 	switch s {
 	case models.CaseHeld:
-		return ui.Badge{Text: "Held", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+		return ui.Badge{Text: w.tr("Held"), Tone: ui.ToneWarn, Sign: ui.SignPaused}
 	case models.CaseResolved:
-		return ui.Badge{Text: "Resolved", Tone: ui.ToneGood, Sign: ui.SignDone}
+		return ui.Badge{Text: w.tr("Resolved"), Tone: ui.ToneGood, Sign: ui.SignDone}
 	}
-	return ui.Badge{Text: "Open", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	return ui.Badge{Text: w.trc("status", "Open"), Tone: ui.ToneInfo, Sign: ui.SignOpen}
 }
 
-func requestBadge(s models.RequestStatus) ui.Badge {
+func (w words) requestBadge(s models.RequestStatus) ui.Badge {
 	switch s {
 	case models.RequestUnrouted:
-		return ui.Badge{Text: "Unrouted", Tone: ui.ToneBad, Sign: ui.SignAlert}
+		return ui.Badge{Text: w.tr("Unrouted"), Tone: ui.ToneBad, Sign: ui.SignAlert}
 	case models.RequestApproved:
-		return ui.Badge{Text: "Approved", Tone: ui.ToneGood, Sign: ui.SignYes}
+		return ui.Badge{Text: w.tr("Approved"), Tone: ui.ToneGood, Sign: ui.SignYes}
 	case models.RequestRejected:
-		return ui.Badge{Text: "Rejected", Tone: ui.ToneBad, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Rejected"), Tone: ui.ToneBad, Sign: ui.SignNo}
 	case models.RequestExpired:
-		return ui.Badge{Text: "Expired", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Expired"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 	case models.RequestWithdrawn:
-		return ui.Badge{Text: "Withdrawn", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Withdrawn"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 	}
-	return ui.Badge{Text: "Pending", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	return ui.Badge{Text: w.tr("Pending"), Tone: ui.ToneInfo, Sign: ui.SignOpen}
 }
 
-func approvalBadge(s models.ApprovalStatus) ui.Badge {
+func (w words) approvalBadge(s models.ApprovalStatus) ui.Badge {
 	switch s {
 	case models.ApprovalRedeemed:
-		return ui.Badge{Text: "Used", Tone: ui.ToneGood, Sign: ui.SignDone}
+		return ui.Badge{Text: w.tr("Used"), Tone: ui.ToneGood, Sign: ui.SignDone}
 	case models.ApprovalExpired:
-		return ui.Badge{Text: "Expired unused", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Expired unused"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 	case models.ApprovalRevoked:
-		return ui.Badge{Text: "Revoked", Tone: ui.ToneBad, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Revoked"), Tone: ui.ToneBad, Sign: ui.SignNo}
 	}
-	return ui.Badge{Text: "Granted, not used yet", Tone: ui.ToneInfo, Sign: ui.SignYes}
+	return ui.Badge{Text: w.tr("Granted, not used yet"), Tone: ui.ToneInfo, Sign: ui.SignYes}
 }
 
-func holdBadge(s models.HoldStatus, overdue bool) ui.Badge {
+func (w words) holdBadge(s models.HoldStatus, overdue bool) ui.Badge {
 	switch s {
 	case models.HoldReleased:
-		return ui.Badge{Text: "Released", Tone: ui.ToneGood, Sign: ui.SignDone}
+		return ui.Badge{Text: w.tr("Released"), Tone: ui.ToneGood, Sign: ui.SignDone}
 	case models.HoldEscalated:
-		return ui.Badge{Text: "Escalated", Tone: ui.ToneBad, Sign: ui.SignAlert}
+		return ui.Badge{Text: w.tr("Escalated"), Tone: ui.ToneBad, Sign: ui.SignAlert}
 	case models.HoldCancelled:
-		return ui.Badge{Text: "Cancelled", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Cancelled"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 	}
 	if overdue {
-		return ui.Badge{Text: "Overdue", Tone: ui.ToneBad, Sign: ui.SignAlert}
+		return ui.Badge{Text: w.tr("Overdue"), Tone: ui.ToneBad, Sign: ui.SignAlert}
 	}
-	return ui.Badge{Text: "Waiting", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+	return ui.Badge{Text: w.tr("Waiting"), Tone: ui.ToneWarn, Sign: ui.SignPaused}
 }
 
 // noticeTold is what a notice says: what it is about, in one or two words, and a sentence.
@@ -382,116 +370,139 @@ type noticeData struct {
 	Queue        models.Queue `json:"queue"`
 }
 
+// notice puts one notice into words.
+type notice struct {
+	words
+	noticeData
+}
+
 // what names the write a notice is about, as far as it is known.
-func (d noticeData) what() string {
-	text := orSome(money(d.Amount, d.Currency), "a write")
-	if invoice := orSome(d.Number, d.InvoiceID); invoice != "" {
-		text += " for invoice " + invoice
+func (d notice) what() string {
+	amount := orSome(d.money(d.Amount, d.Currency), d.tr("a write"))
+	invoice := orSome(d.Number, d.InvoiceID)
+	switch {
+	case invoice != "" && d.Supplier != "":
+		return d.tr("%s for invoice %s of %s", amount, invoice, d.Supplier)
+	case invoice != "":
+		return d.tr("%s for invoice %s", amount, invoice)
+	case d.Supplier != "":
+		return d.trc("a write of a supplier", "%s of %s", amount, d.Supplier)
 	}
-	if d.Supplier != "" {
-		text += " of " + d.Supplier
-	}
-	return text
+	return amount
 }
 
 // because adds why something happened, when it was said.
-func (d noticeData) because() string {
+func (d notice) because() string {
 	if why := orSome(d.Why, d.Reason); why != "" {
-		return ": " + sentence(why)
+		return ": " + sentence(d.kept(why))
 	}
 	return "."
 }
 
 // days are those of a delegation.
-func (d noticeData) days() string {
+func (d notice) days() string {
 	switch {
 	case d.FirstDay != "" && d.LastDay != "":
-		return " from " + dateText(d.FirstDay) + " to " + dateText(d.LastDay)
+		return d.tr(" from %s to %s", d.dateText(d.FirstDay), d.dateText(d.LastDay))
 	case d.LastDay != "":
-		return " until " + dateText(d.LastDay)
+		return d.tr(" until %s", d.dateText(d.LastDay))
 	}
 	return ""
 }
 
+// invoice is how people call the invoice a notice is about.
+func (d notice) invoice() string { return orSome(d.Number, d.InvoiceID) }
+
+// by is who did what a notice tells.
+func (d notice) by() string { return orSome(d.By, d.tr("Somebody")) }
+
+// queueOf is the queue a notice is about.
+func (d notice) queueOf(otherwise string) string { return orSome(d.queue(d.Queue), otherwise) }
+
 // noticeWords puts a notice into words. A kind without words of its own is told neutrally.
-func noticeWords(kind models.NoticeKind, d noticeData) noticeTold {
-	from, to := orSome(d.From, "a colleague"), orSome(d.To, "nobody")
+func (w words) noticeWords(kind models.NoticeKind, data noticeData) noticeTold {
+	d := notice{words: w, noticeData: data}
+	from, to := orSome(d.From, d.tr("a colleague")), orSome(d.To, d.tr("nobody"))
 	switch kind {
 	case "request.waiting":
-		return noticeTold{"Approval", "Your decision is needed on " + d.what() + ".", ui.ToneInfo}
+		return noticeTold{d.tr("Approval"), d.tr("Your decision is needed on %s.", d.what()), ui.ToneInfo}
 	case "request.expiring":
-		return noticeTold{"Approval", "A request that waits for you expires soon: " + d.what() + ".", ui.ToneWarn}
+		return noticeTold{d.tr("Approval"), d.tr("A request that waits for you expires soon: %s.", d.what()), ui.ToneWarn}
 	case "request.lapsed":
-		return noticeTold{"Approval", "A request expired undecided, and nothing was written: " + d.what() + ".", ui.ToneNeutral}
+		return noticeTold{d.tr("Approval"), d.tr("A request expired undecided, and nothing was written: %s.", d.what()), ui.ToneNeutral}
 	case "approval.expiring":
-		return noticeTold{"Approval", "An approval you gave is not used yet and expires soon: " + d.what() + ".", ui.ToneWarn}
+		return noticeTold{d.tr("Approval"), d.tr("An approval you gave is not used yet and expires soon: %s.", d.what()), ui.ToneWarn}
 	case "approval.revoked":
-		return noticeTold{"Approval", "An approval of " + d.what() + " was revoked before it was used" + d.because(), ui.ToneWarn}
+		return noticeTold{d.tr("Approval"), d.tr("An approval of %s was revoked before it was used", d.what()) + d.because(), ui.ToneWarn}
 	case "report.overdue":
-		return noticeTold{"Write", "No report came of an approved write: " + d.what() + ". Check in the ERP whether it was posted.", ui.ToneBad}
+		return noticeTold{d.tr("Write"), d.tr("No report came of an approved write: %s. Check in the ERP whether it was posted.", d.what()), ui.ToneBad}
 	case "delegation.set":
-		return noticeTold{"Delegation", from + " is away" + d.days() + "; " + to + " decides in their place.", ui.ToneInfo}
+		return noticeTold{d.tr("Delegation"), d.tr("%s is away%s; %s decides in their place.", from, d.days(), to), ui.ToneInfo}
 	case "delegation.started":
-		return noticeTold{"Delegation", "From now on " + to + " decides in the place of " + from + d.days() + ".", ui.ToneInfo}
+		return noticeTold{d.tr("Delegation"), d.tr("From now on %s decides in the place of %s%s.", to, from, d.days()), ui.ToneInfo}
 	case "delegation.ended":
-		text := "The delegation from " + from + " to " + to + " has ended"
+		text := d.tr("The delegation from %s to %s has ended", from, to)
 		if d.By != "" {
-			text += ", by " + d.By
+			text = d.tr("The delegation from %s to %s has ended, by %s", from, to, d.By)
 		}
-		return noticeTold{"Delegation", text + d.because(), ui.ToneInfo}
+		return noticeTold{d.tr("Delegation"), text + d.because(), ui.ToneInfo}
 	case "fraud.suspected":
-		text := orSome(d.By, "Somebody") + " suspects fraud: " + d.what() + d.because()
+		text := d.tr("%s suspects fraud: %s", d.by(), d.what()) + d.because()
 		if d.Flagged > 0 {
-			text += " Marked too: " + plural(d.Flagged, "other open case", "other open cases") + " of the supplier or bank account."
+			text += " " + d.trn("Marked too: %d other open case of the supplier or bank account.", "Marked too: %d other open cases of the supplier or bank account.", d.Flagged)
 		}
-		return noticeTold{"Fraud", text, ui.ToneBad}
+		return noticeTold{d.tr("Fraud"), text, ui.ToneBad}
 	case "period.reopened_over":
-		text := "The period that " + orSome(d.By, "somebody") + " reopened" + before(" until ", dateText(d.Until)) + " is still open"
-		if d.Closed != "" {
-			text += ": the books are closed through " + dateText(d.Closed)
-		}
-		return noticeTold{"Period", text + ". Close it again in the settings and in the ERP.", ui.ToneWarn}
+		return noticeTold{d.tr("Period"), d.stillOpen(), ui.ToneWarn}
 	case "case.overdue":
-		text := "A case in " + orSome(d.Queue.Title(), "your queue") + " is overdue: " + d.what() + "."
+		text := d.tr("A case in %s is overdue: %s.", d.queueOf(d.tr("your queue")), d.what())
 		if d.ClaimedBy != "" {
-			text += " " + d.ClaimedBy + " holds it."
+			text += " " + d.tr("%s holds it.", d.ClaimedBy)
 		}
-		return noticeTold{"Overdue", text, ui.ToneBad}
+		return noticeTold{d.tr("Overdue"), text, ui.ToneBad}
 	case "case.awake":
-		return noticeTold{"Case", "A case you snoozed is back in " + orSome(d.Queue.Title(), "its queue") + ", " + awakeWords(d.Ended, d.By) + ": invoice " + orSome(d.Number, d.InvoiceID) + "." + before(" Your note: ", d.Note), ui.ToneInfo}
+		text := d.tr("A case you snoozed is back in %s, %s: invoice %s.", d.queueOf(d.tr("its queue")), d.awake(d.Ended, d.By), d.invoice())
+		if d.Note != "" {
+			text += " " + d.tr("Your note: %s", d.Note)
+		}
+		return noticeTold{d.tr("Case"), text, ui.ToneInfo}
 	case "case.answered":
-		return noticeTold{"Answer", orSome(d.By, "The agent") + " answered your question about invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
+		return noticeTold{d.tr("Answer"), d.tr("%s answered your question about invoice %s.", orSome(d.By, d.tr("The agent")), d.invoice()), ui.ToneInfo}
 	case "comment.mentioned":
-		return noticeTold{"Comment", orSome(d.By, "Somebody") + " mentions you in a comment on the case of invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
+		return noticeTold{d.tr("Comment"), d.tr("%s mentions you in a comment on the case of invoice %s.", d.by(), d.invoice()), ui.ToneInfo}
 	case models.NoticeSignInLocked:
-		return noticeTold{"Sign-in", "Somebody failed to sign in with your e-mail address so often that attempts from there have to wait" + before(", from ", d.Address) +
-			". Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in.", ui.ToneWarn}
+		if d.Address != "" {
+			return noticeTold{d.tr("Sign-in"), d.tr("Somebody failed to sign in with your e-mail address so often that attempts from there have to wait, from %s. Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in.", d.Address), ui.ToneWarn}
+		}
+		return noticeTold{d.tr("Sign-in"), d.tr("Somebody failed to sign in with your e-mail address so often that attempts from there have to wait. Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in."), ui.ToneWarn}
 	case models.NoticePasswordChanged:
-		return noticeTold{"Password", "Your password was changed, and your other sessions ended. If that was not you, tell the operator of the desk at once.", ui.ToneInfo}
+		return noticeTold{d.tr("Password"), d.tr("Your password was changed, and your other sessions ended. If that was not you, tell the operator of the desk at once."), ui.ToneInfo}
 	case "case.returned":
 		if d.HeldUntil != "" {
-			return noticeTold{"Case", "A case you put on hold until " + dateText(d.HeldUntil) + " is back" + d.because() + " It concerns invoice " + orSome(d.Number, d.InvoiceID) + ".", ui.ToneInfo}
+			return noticeTold{d.tr("Case"), d.tr("A case you put on hold until %s is back", d.dateText(d.HeldUntil)) + d.because() + " " + d.tr("It concerns invoice %s.", d.invoice()), ui.ToneInfo}
 		}
-		return noticeTold{"Case", "A case you had claimed went back to its queue" + d.because(), ui.ToneNeutral}
+		return noticeTold{d.tr("Case"), d.tr("A case you had claimed went back to its queue") + d.because(), ui.ToneNeutral}
 	}
-	return noticeTold{"Notice", "Something changed that concerns you" + d.because(), ui.ToneNeutral}
+	return noticeTold{d.tr("Notice"), d.tr("Something changed that concerns you") + d.because(), ui.ToneNeutral}
 }
 
-// before puts words before a text that is there.
-func before(words, text string) string {
-	if text == "" {
-		return ""
+// stillOpen tells that a period reopened for some time is open beyond it.
+func (d notice) stillOpen() string {
+	by := orSome(d.By, d.tr("somebody"))
+	text := d.tr("The period that %s reopened is still open", by)
+	if d.Until != "" {
+		text = d.tr("The period that %s reopened until %s is still open", by, d.dateText(d.Until))
 	}
-	return words + text
+	if d.Closed != "" {
+		text += d.tr(": the books are closed through %s", d.dateText(d.Closed))
+	}
+	return text + ". " + d.tr("Close it again in the settings and in the ERP.")
 }
 
 // in says how far away a moment to come is, rounded to the nearest unit: seven days that began a moment
 // ago are seven days.
 func (w words) in(t models.Time) string {
-	if left := lang.English().Span(nearest(t.Sub(w.now))); left != "" {
-		return "in " + left
-	}
-	return "now"
+	return w.lang.Ago(w.now.Add(max(nearest(t.Sub(w.now)), time.Nanosecond)), w.now)
 }
 
 // nearest rounds a time that is left to whole days from two on, to hours from one on, else to minutes.
@@ -507,26 +518,27 @@ func nearest(d time.Duration) time.Duration {
 
 // standBadge is where a request stands for who looks for what may still be done: an approval that
 // nobody can use any more is none.
-func standBadge(s models.RequestStatus, approval models.ApprovalStatus) ui.Badge {
+func (w words) standBadge(s models.RequestStatus, approval models.ApprovalStatus) ui.Badge {
 	if s == models.RequestApproved {
 		switch approval {
 		case models.ApprovalExpired:
-			return ui.Badge{Text: "Approved, expired unused", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+			return ui.Badge{Text: w.tr("Approved, expired unused"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 		case models.ApprovalRevoked:
-			return ui.Badge{Text: "Approval revoked", Tone: ui.ToneBad, Sign: ui.SignNo}
+			return ui.Badge{Text: w.tr("Approval revoked"), Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
 	}
-	return requestBadge(s)
+	return w.requestBadge(s)
 }
 
 // superseded is the reason kept when a case decision took a request or an approval back.
 var superseded = regexp.MustCompile(`^superseded: (.*) decided ([a-z_]+) on case (case_[0-9A-Za-z_]+)$`)
 
-// keptReason is a kept reason with the exit's label for its code.
-func keptReason(reason string) string {
+// kept is a kept reason with the exit's label for its code. A reason the desk gave is in the reader's
+// language, one that a person gave stays as it is.
+func (w words) kept(reason string) string {
 	m := superseded.FindStringSubmatch(reason)
 	if m == nil {
-		return reason
+		return w.said(reason)
 	}
-	return m[1] + " chose “" + queue.ExitLabel(m[2]) + "” on a case of the same invoice"
+	return w.tr("%s chose “%s” on a case of the same invoice", m[1], w.exit(m[2]))
 }

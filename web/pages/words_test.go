@@ -59,7 +59,7 @@ func TestFiguresKeepEveryDigit(t *testing.T) {
 		{"1234.50", "EUR", "1,234.50"}, {"1234.5", "EUR", "1,234.50"}, {"-250.00", "EUR", "-250.00"}, {"88000", "JPY", "88,000"}, {"88.125", "KWD", "88.125"},
 		{"123456789012345678.90", "EUR", "123,456,789,012,345,678.90"}, {"0", "USD", "0.00"}, {"1234.567", "EUR", "1,234.567"}, {"<b>", "EUR", "<b>"}, {"12", "none", "12"},
 	} {
-		if got := figures(c.amount, c.currency); got != c.want {
+		if got := (words{}).figures(c.amount, c.currency); got != c.want {
 			t.Errorf("%s %s is shown as %q, want %q", c.amount, c.currency, got, c.want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestAnApprovalNobodyCanUseIsNotShownAsOne(t *testing.T) {
 	t.Parallel()
 	for approval, want := range map[models.ApprovalStatus]string{"": "Approved", models.ApprovalGranted: "Approved", models.ApprovalRedeemed: "Approved",
 		models.ApprovalExpired: "Approved, expired unused", models.ApprovalRevoked: "Approval revoked"} {
-		if b := standBadge(models.RequestApproved, approval); b.Text != want || (b.Tone == ui.ToneGood) != (want == "Approved") {
+		if b := (words{}).standBadge(models.RequestApproved, approval); b.Text != want || (b.Tone == ui.ToneGood) != (want == "Approved") {
 			t.Errorf("%s: %+v", approval, b)
 		}
 	}
@@ -164,7 +164,7 @@ func TestAReasonNamesTheExitAndNoCode(t *testing.T) {
 		"superseded: Carl Clerk decided reject_invoice on case case_01m8abc": "Carl Clerk chose “Reject the invoice” on a case of the same invoice",
 		"Wrong supplier.": "Wrong supplier.",
 	} {
-		if got := keptReason(kept); got != want {
+		if got := (words{}).kept(kept); got != want {
 			t.Errorf("%q reads %q, want %q", kept, got, want)
 		}
 	}
@@ -172,7 +172,7 @@ func TestAReasonNamesTheExitAndNoCode(t *testing.T) {
 
 func TestAnAnswerIsToldInWords(t *testing.T) {
 	t.Parallel()
-	told := noticeWords("case.answered", noticeData{By: "Invoice agent", Number: "INV-1"})
+	told := words{}.noticeWords("case.answered", noticeData{By: "Invoice agent", Number: "INV-1"})
 	if told.text != "Invoice agent answered your question about invoice INV-1." {
 		t.Errorf("%q", told.text)
 	}

@@ -57,7 +57,7 @@ func outage(err error) bool {
 	var netErr net.Error
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect) || errors.As(err, &netErr) || pgconn.SafeToRetry(err) ||
-		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, errLost) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // retryable says whether a PostgreSQL transaction lost a race it may simply run again: a

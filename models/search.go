@@ -103,6 +103,7 @@ func (s *Store) Search(ctx context.Context, by Principal, q SearchQuery, p Searc
 	if limit <= 0 || limit > SearchLimit {
 		limit = SearchLimit
 	}
+	s.awaitSearch(ctx)
 	err = s.View(ctx, by, func(tx *Tx) error {
 		ws, err := tx.Workspace()
 		if err != nil {
@@ -450,6 +451,11 @@ func (tx *Tx) put(d searchDoc) error {
 			if have == want {
 				return nil
 			}
+			if have.Norm != want.Norm {
+				if err := tx.reindex(want.Seq, true); err != nil {
+					return err
+				}
+			}
 			_, err := tx.Exec(`UPDATE search_docs SET status = ?, queue = ?, title = ?, number = ?, supplier = ?, amount = ?, amount_key = ?, currency = ?, text = ?, norm = ? WHERE seq = ?`,
 				want.Status, want.Queue, want.Title, want.Number, want.Supplier, want.Amount, amountKeyOr(want.Amount), want.Currency, want.Text, want.Norm, want.Seq)
 			return searchWritten(err)
@@ -464,8 +470,11 @@ func (tx *Tx) put(d searchDoc) error {
 		made, err := tx.Exec(`INSERT INTO search_docs (seq, workspace_id, kind, subject, page, at, status, queue, code, title, number, supplier, amount, amount_key, currency, text, norm)
 			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 			seq, ws, string(d.Kind), d.Subject, d.Page, d.At, d.Status, d.Queue, d.Code, d.Title, d.Number, d.Supplier, d.Amount, amountKeyOr(d.Amount), d.Currency, d.Text, want.Norm)
-		if err != nil || made == 1 {
+		if err != nil {
 			return searchWritten(err)
+		}
+		if made == 1 {
+			return tx.reindex(seq, false)
 		}
 	}
 	return fmt.Errorf("models: search: no place for %s", d.Subject)
@@ -537,10 +546,9 @@ func invoiceOfCase(c Case) sentInvoice {
 // searchedHandovers bounds how many of a case's handovers are searched, the newest first.
 const searchedHandovers = 20
 
-// IndexCase makes a case found by its invoice and by what agents wrote on it, in the transaction that
-// wrote it.
-func (tx *Tx) IndexCase(id string) error {
-	c, err := One[Case](tx, "SELECT * FROM cases WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
+// indexCase makes a case found by its invoice and by what agents wrote on it.
+func (tx *Tx) indexCase(id string) error {
+	c, err := One[Case](tx, "SELECT * FROM cases WHERE id = ? AND workspace_id = ?"+tx.ForChange(), id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)
 	}
@@ -606,9 +614,9 @@ func saidIn(body string) []string {
 	return slices.DeleteFunc(said, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// IndexRequest makes an approval request found, in the transaction that wrote it.
-func (tx *Tx) IndexRequest(id string) error {
-	r, err := One[ApprovalRequest](tx, "SELECT * FROM approval_requests WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
+// indexRequest makes an approval request found.
+func (tx *Tx) indexRequest(id string) error {
+	r, err := One[ApprovalRequest](tx, "SELECT * FROM approval_requests WHERE id = ? AND workspace_id = ?"+tx.ForChange(), id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)
 	}
@@ -636,9 +644,9 @@ func requestInvoice(r ApprovalRequest) sentInvoice {
 	return inv
 }
 
-// IndexHold makes a hold found, in the transaction that wrote it.
-func (tx *Tx) IndexHold(id string) error {
-	h, err := One[Hold](tx, "SELECT * FROM holds WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
+// indexHold makes a hold found.
+func (tx *Tx) indexHold(id string) error {
+	h, err := One[Hold](tx, "SELECT * FROM holds WHERE id = ? AND workspace_id = ?"+tx.ForChange(), id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)
 	}
@@ -662,10 +670,10 @@ func (tx *Tx) IndexHold(id string) error {
 		Number: hide.number(cmp.Or(inv.Number, h.InvoiceID)), Supplier: hide.text(cmp.Or(inv.SupplierName, inv.SupplierID)), Amount: h.Amount, Currency: h.Currency, Text: text, terms: t})
 }
 
-// IndexConfirmation makes another server's question found by the server, the tool and its words, in the
-// transaction that wrote it. Answers are never searched.
-func (tx *Tx) IndexConfirmation(id string) error {
-	c, err := One[Confirmation](tx, "SELECT * FROM confirmations WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
+// indexConfirmation makes another server's question found by the server, the tool and its words. Answers
+// are never searched.
+func (tx *Tx) indexConfirmation(id string) error {
+	c, err := One[Confirmation](tx, "SELECT * FROM confirmations WHERE id = ? AND workspace_id = ?"+tx.ForChange(), id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)
 	}
@@ -698,9 +706,8 @@ func (tx *Tx) IndexConfirmation(id string) error {
 		Supplier: hide.text(cmp.Or(inv.SupplierName, inv.SupplierID)), Text: cmp.Or(text, server), terms: t})
 }
 
-// IndexComment makes a comment found by its text and by the invoice of its case, in the transaction that
-// wrote it.
-func (tx *Tx) IndexComment(id string) error {
+// indexComment makes a comment found by its text and by the invoice of its case.
+func (tx *Tx) indexComment(id string) error {
 	c, err := One[Comment](tx, "SELECT * FROM comments WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)
@@ -708,9 +715,8 @@ func (tx *Tx) IndexComment(id string) error {
 	return tx.indexOnCase(SearchComment, c.ID, c.CaseID, c.At, c.AuthorName, "", c.Text)
 }
 
-// IndexDecision makes the reason of a decision found, in the transaction that wrote it. What was entered
-// is never searched.
-func (tx *Tx) IndexDecision(id string) error {
+// indexDecision makes the reason of a decision found. What was entered is never searched.
+func (tx *Tx) indexDecision(id string) error {
 	d, err := One[Decision](tx, "SELECT * FROM decisions WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)
@@ -737,8 +743,8 @@ func (tx *Tx) indexOnCase(kind SearchKind, id, caseID string, at Time, who, what
 		Supplier: hide.text(cmp.Or(c.SupplierName, c.SupplierID)), Amount: c.Amount, Currency: c.Currency, Text: text, terms: t})
 }
 
-// IndexVote makes the reason of a vote found, in the transaction that wrote it.
-func (tx *Tx) IndexVote(id string) error {
+// indexVote makes the reason of a vote found.
+func (tx *Tx) indexVote(id string) error {
 	v, err := One[Vote](tx, "SELECT * FROM votes WHERE id = ? AND workspace_id = ?", id, tx.By.WorkspaceID)
 	if err != nil {
 		return searchRead(err)

@@ -10,20 +10,20 @@ import (
 // writers wait no longer than for some of them and memory holds no more.
 const backlogBatch = 50
 
-// backlogSources are the tables with records from before, in the order they are added, and how one of
-// their records is.
-var backlogSources = []struct {
+// searchSources are the tables whose records are searched, in the order in which those from before are
+// added, and how one of their records is.
+var searchSources = []struct {
 	table string
 	add   func(tx *Tx, id string) error
 }{
-	{"cases", (*Tx).IndexCase},
-	{"approval_requests", (*Tx).IndexRequest},
-	{"holds", (*Tx).IndexHold},
-	{"confirmations", (*Tx).IndexConfirmation},
+	{"cases", (*Tx).indexCase},
+	{"approval_requests", (*Tx).indexRequest},
+	{"holds", (*Tx).indexHold},
+	{"confirmations", (*Tx).indexConfirmation},
 	{"seen_invoices", (*Tx).indexSeen},
-	{"comments", (*Tx).IndexComment},
-	{"decisions", (*Tx).IndexDecision},
-	{"votes", (*Tx).IndexVote},
+	{"comments", (*Tx).indexComment},
+	{"decisions", (*Tx).indexDecision},
+	{"votes", (*Tx).indexVote},
 }
 
 // backlog is how far the search has come in a table.
@@ -33,8 +33,8 @@ type backlog struct {
 	AfterID string
 }
 
-// FillSearch adds the records from before the search until none is left. It goes on where it was
-// stopped; of several desks on one database each adds some.
+// FillSearch adds the records from before the search, and those that changed since, until none is left.
+// It goes on where it was stopped; of several desks on one database each adds some.
 func (s *Store) FillSearch(ctx context.Context) error {
 	for {
 		left := false
@@ -43,29 +43,34 @@ func (s *Store) FillSearch(ctx context.Context) error {
 			left, err = tx.fillSome()
 			return err
 		})
-		if err != nil || !left {
+		if err != nil {
 			return err
+		}
+		if !left {
+			return s.indexDue(ctx)
 		}
 	}
 }
 
-// fillSearch is FillSearch in the background of a desk that starts.
+// fillSearch is FillSearch in the background of a desk that starts, beside everything else.
 func (s *Store) fillSearch(ctx context.Context) {
 	var waiting int64
 	if err := s.read.WithContext(ctx).Raw("SELECT count(*) FROM search_backlog").Scan(&waiting).Error; err != nil || waiting == 0 {
 		return // what stops this stops everything, and is told elsewhere
 	}
-	if err := s.FillSearch(ctx); err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "records from before the search could not be added; the next start goes on", "cause", err)
-	}
+	s.bg.Go(func() {
+		if err := s.FillSearch(ctx); err != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "records from before the search could not be added; the next start goes on", "cause", err)
+		}
+	})
 }
 
 // fillSome adds the next records and says whether others are left.
 func (tx *Tx) fillSome() (left bool, err error) {
-	if err := tx.LockName("search:backlog"); err != nil {
+	if err := tx.LockName(searchLock); err != nil {
 		return false, err
 	}
-	for _, source := range backlogSources {
+	for _, source := range searchSources {
 		at, err := One[backlog](tx, "SELECT source, after_ws, after_id FROM search_backlog WHERE source = ?", source.table)
 		if errors.Is(err, ErrNoRow) {
 			continue
@@ -89,12 +94,16 @@ func (tx *Tx) fillFrom(at backlog, add func(*Tx, string) error) error {
 	if err != nil {
 		return searchRead(err)
 	}
+	tx.indexing = map[int64]bool{}
 	for _, r := range rows {
 		inside := *tx
 		inside.By = System(r.WorkspaceID)
 		if err := add(&inside, r.ID); err != nil {
 			return fmt.Errorf("%s: %w", r.ID, err)
 		}
+	}
+	if err := tx.writeIndex(); err != nil {
+		return err
 	}
 	if len(rows) < backlogBatch {
 		_, err := tx.Exec("DELETE FROM search_backlog WHERE source = ?", at.Source)

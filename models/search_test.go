@@ -86,6 +86,14 @@ func (a *archive) aCase(name, workspace string, c models.Case, body string) stri
 	return c.ID
 }
 
+// settle waits until the search knows everything.
+func (a *archive) settle() {
+	a.t.Helper()
+	if err := a.store.FillSearch(a.t.Context()); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
 func (a *archive) find(by models.Principal, typed string) []string {
 	a.t.Helper()
 	found, err := a.store.Search(a.t.Context(), by, models.ReadSearch(typed), models.SearchPage{})
@@ -377,6 +385,7 @@ func TestNothingPrivateIsKeptForTheSearch(t *testing.T) {
 			Invoice: `{"tax_id": "12/345/67890", "bank_account": "0532013000 (BLZ 37040044)", "lines": [{"columns": ["pos", "old_iban"], "rows": [["1", "XX-NOT-AN-IBAN-77"]]}]}`},
 			`{"explanation": "Tax 12 345 67890, account 0532013000 blz 37040044, was XX NOT AN IBAN 77. Visible remains. FR7630006000011234567890189 DE811907980 apr_01ARZ3NDEKTSV4RRFFQ69G5FAVABCDEFGHIJKL",
 			"errors": [{"error": {"message": "bank de89 3704 0044 0532 0130 00 today"}}]}`)
+		a.settle()
 		a.in("1000", func(tx *models.Tx) error {
 			rows, err := models.All[struct{ Text, Norm, Title, Number, Supplier string }](tx, "SELECT text, norm, title, number, supplier FROM search_docs")
 			for _, r := range rows {
@@ -445,6 +454,7 @@ func TestRecordsFromBeforeTheSearchAreAdded(t *testing.T) {
 				return tx.SeeInvoice(models.Invoice{ID: fmt.Sprint("old", i), SupplierName: "Nordwind"}, "")
 			})
 		}
+		a.settle()
 		a.in("1000", func(tx *models.Tx) error { // as the migration leaves an older database
 			for _, statement := range []string{"DELETE FROM search_docs", "INSERT INTO search_backlog (source) VALUES ('cases')", "INSERT INTO search_backlog (source) VALUES ('comments')",
 				"INSERT INTO search_backlog (source) VALUES ('seen_invoices')"} {
@@ -588,6 +598,9 @@ func fillSearch(tb testing.TB, store *models.Store, clock *modelstest.Clock, siz
 		if err != nil {
 			tb.Fatal(err)
 		}
+	}
+	if err := store.FillSearch(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
 }
 

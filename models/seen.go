@@ -91,12 +91,12 @@ func (tx *Tx) SeeInvoice(inv Invoice, supplierID string) error {
 		return nil
 	}
 	s := SeenOf(inv, supplierID)
-	err := tx.DB.Exec(upsertSeen, tx.By.WorkspaceID, s.InvoiceID, s.Number, s.NumberNorm, s.Supplier, s.SupplierName, s.PoID, s.Amount, s.AmountNorm, s.Currency,
-		s.InvoiceDate, tx.Now, tx.Now).Error
+	_, err := tx.Exec(upsertSeen, tx.By.WorkspaceID, s.InvoiceID, s.Number, s.NumberNorm, s.Supplier, s.SupplierName, s.PoID, s.Amount, s.AmountNorm, s.Currency,
+		s.InvoiceDate, tx.Now, tx.Now)
 	if err != nil {
 		return fmt.Errorf("models: remember invoice: %w", err)
 	}
-	return tx.indexSeen(s.InvoiceID)
+	return tx.dueForSearch("seen_invoices", s.InvoiceID)
 }
 
 // DuplicateWhy says by what one invoice may be another one again.

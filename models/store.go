@@ -38,6 +38,9 @@ type Options struct {
 	Clock  func() time.Time
 	Random io.Reader
 	Logger *slog.Logger
+	// Rehearse runs every write transaction on SQLite once more, and undoes that, before it runs for good.
+	// It is for tests, to show that what runs twice does no more than what runs once.
+	Rehearse bool
 }
 
 // Store keeps everything, in SQLite or PostgreSQL alike.
@@ -55,6 +58,7 @@ type Store struct {
 	reader   *sql.DB  // behind read
 	placed   sync.Map // statements as PostgreSQL wants them, by their text
 	writer   *writer
+	rehearse bool
 	hub      *Hub
 	jobs     chan struct{}
 	alarm    alarm
@@ -62,6 +66,7 @@ type Store struct {
 	searched atomic.Int64 // counts records made searchable
 	broken   atomic.Bool  // the last write found the database unreachable, full, locked or read-only
 	trying   atomic.Bool  // a write that tells whether it still is runs
+	search   searchRounds
 	close    func() error
 	bg       sync.WaitGroup
 	stop     context.CancelFunc
@@ -90,6 +95,7 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 		sealing: make(chan string, 1024),
 
 		sessionIdle: SessionIdle, sessionLife: SessionLife,
+		rehearse: opts.Rehearse,
 	}
 	var err error
 	switch {
@@ -107,7 +113,8 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 	bg, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.bg.Go(func() { s.sealEvents(bg) })
-	s.bg.Go(func() { s.fillSearch(bg) })
+	s.search.start()
+	s.bg.Go(func() { s.keepSearch(bg) })
 	if s.postgres {
 		s.bg.Go(func() { s.listen(bg) })
 	}
@@ -164,6 +171,11 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 	if _, err := writeDB.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)); err != nil {
 		return errors.Join(err, writeDB.Close())
 	}
+	// What a savepoint may have to bring back is kept in memory. In a temporary file, every page that a
+	// piece of a batch touched was written once more.
+	if _, err := writeDB.ExecContext(ctx, "PRAGMA temp_store = MEMORY"); err != nil {
+		return errors.Join(err, writeDB.Close())
+	}
 	if err := os.Chmod(path, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return errors.Join(err, writeDB.Close())
 	}
@@ -178,7 +190,7 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 	readDB.SetMaxOpenConns(8)
 	readDB.SetMaxIdleConns(8)
 	s.write, s.read, s.reader = write, read, readDB
-	s.writer = startWriter(write, writeDB)
+	s.writer = startWriter(write, writeDB, s.rehearse)
 	s.close = func() error {
 		s.writer.stop()
 		return errors.Join(readDB.Close(), writeDB.Close())
@@ -294,6 +306,9 @@ type Tx struct {
 	topics  []string
 	sealing map[string]bool
 	job     Time // the first of those planned; zero: none was
+
+	searchDue bool           // a record is due for the search
+	indexing  map[int64]bool // records whose terms this transaction writes; see writeIndex
 }
 
 // NewID makes a prefixed id.
@@ -349,6 +364,9 @@ func (s *Store) InTx(ctx context.Context, by Principal, fn func(*Tx) error) erro
 		return err
 	}
 	s.hub.Publish(committed.topics...)
+	if committed.searchDue {
+		s.search.wake()
+	}
 	if !committed.job.IsZero() && s.alarm.before(committed.job) {
 		select {
 		case s.jobs <- struct{}{}:

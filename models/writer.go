@@ -7,22 +7,26 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"github.com/mattn/go-sqlite3"
 	"gorm.io/gorm"
 )
 
 // maxBatch bounds how many transactions share one commit.
 const maxBatch = 64
 
-// writer is SQLite's one writer: a goroutine that takes what has queued up, runs each piece behind a
-// savepoint inside one transaction, and commits once. There is no timer: a lone write commits at
-// once, and under load the commit's fsync is shared. An answer is given only after the commit.
+// writer is SQLite's one writer: a goroutine that takes what has queued up, runs it piece by piece inside
+// one transaction, and commits once. There is no timer: a lone write commits at once, and under load
+// the commit's fsync is shared. An answer is given only after the commit. A piece may run twice.
 type writer struct {
 	db    *gorm.DB
 	sql   *sql.DB // behind db
 	queue chan write
 	quit  chan struct{}
 	done  chan struct{}
+
+	rehearse bool
 }
 
 type write struct {
@@ -31,8 +35,8 @@ type write struct {
 	reply chan error
 }
 
-func startWriter(db *gorm.DB, behind *sql.DB) *writer {
-	w := &writer{db: db, sql: behind, queue: make(chan write, 1024), quit: make(chan struct{}), done: make(chan struct{})}
+func startWriter(db *gorm.DB, behind *sql.DB, rehearse bool) *writer {
+	w := &writer{rehearse: rehearse, db: db, sql: behind, queue: make(chan write, 1024), quit: make(chan struct{}), done: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -96,57 +100,204 @@ func (w *writer) gather(batch []write) []write {
 	}
 }
 
-// commit runs a batch in one transaction and answers each of its callers.
+// commit answers each caller of a batch, with as few transactions as can be.
 func (w *writer) commit(batch []write) {
-	results := make([]error, len(batch))
-	tx, err := w.sql.BeginTx(context.Background(), nil)
+	conn, err := w.sql.Conn(context.Background())
 	if err != nil {
-		answer(batch, results, err)
+		answer(batch, make([]error, len(batch)), err)
 		return
+	}
+	defer func() { _ = conn.Close() }() // it goes back to its pool
+	tx := &batchTx{conn: conn}
+	tx.db = inside(context.Background(), w.db, tx)
+	if w.rehearse {
+		w.undone(tx, batch)
+	}
+	for len(batch) > 0 {
+		batch = batch[w.commitSome(tx, batch):]
+	}
+}
+
+// undone runs pieces and takes back what they did; see Options.Rehearse.
+func (w *writer) undone(tx *batchTx, batch []write) {
+	for _, job := range batch {
+		if tx.begin() == nil {
+			_ = protect(job.fn, tx.db) // it runs again
+			_ = tx.rollback()          // the next begin says so when it could not
+		}
+	}
+}
+
+// commitSome runs the pieces from the front of a batch in one transaction, answers those that it ended
+// with, and says how many they are.
+//
+// There are no savepoints: SQLite copies every page that is touched after one, which cost more than
+// everything else. Instead a piece that fails after it changed something takes the whole transaction
+// with it. Those before it then run again without it, and it runs again after them, alone: it is judged
+// by what is committed, as if it had come a moment later, and is undone alone. Each piece runs twice at
+// most, but for one that fails first in line.
+func (w *writer) commitSome(tx *batchTx, batch []write) int {
+	for n := len(batch); ; {
+		results := make([]error, n)
+		failed, err := w.try(tx, batch[:n], results)
+		switch {
+		case err != nil:
+			answer(batch[:n], results, err)
+			return n
+		case failed < 0:
+			answer(batch[:n], results, nil)
+			return n
+		case !tx.before: // nothing else was undone with it
+			answer(batch[:failed+1], results[:failed+1], nil)
+			return failed + 1
+		}
+		n = failed
+	}
+}
+
+// try runs pieces in one transaction and commits it. A piece that failed after a change ends the
+// transaction and is named; -1: none did. The error is the whole transaction's, which changed nothing
+// then.
+func (w *writer) try(tx *batchTx, batch []write, results []error) (failed int, err error) {
+	if err := tx.begin(); err != nil {
+		return -1, err
 	}
 	for i, job := range batch {
 		if results[i] = job.ctx.Err(); results[i] != nil {
 			continue
 		}
-		if fatal := w.runOne(tx, job, len(batch) > 1, &results[i]); fatal != nil {
-			// The transaction itself is lost (a full disk rolls it back as a whole), and with it
-			// every piece of the batch.
-			_ = tx.Rollback() // there may be nothing left to roll back
-			answer(batch, results, fatal)
-			return
+		tx.before, tx.changed = tx.before || tx.changed, false
+		results[i] = protect(job.fn, tx.db)
+		switch {
+		case tx.lost():
+			// A full disk, for one, rolls the transaction back by itself, and with it every piece.
+			return -1, errors.Join(tx.cause, results[i])
+		case results[i] != nil && tx.changed:
+			return i, tx.rollback()
 		}
 	}
-	if len(batch) == 1 && results[0] != nil {
-		_ = tx.Rollback() // what failed is told already
-		answer(batch, results, nil)
-		return
-	}
-	answer(batch, results, tx.Commit()) // the driver rolls back what it cannot commit
+	return -1, tx.commit()
 }
 
-// runOne runs one piece, behind a savepoint when it shares the transaction. Its error ends only that
-// piece; the returned error ends the batch.
-func (w *writer) runOne(tx *sql.Tx, job write, shared bool, result *error) error {
-	if shared {
-		if _, err := tx.Exec("SAVEPOINT piece"); err != nil {
-			return err
-		}
-	}
-	*result = protect(job.fn, inside(context.Background(), w.db, tx))
-	if !shared {
-		return nil
-	}
-	if *result != nil {
-		if _, err := tx.Exec("ROLLBACK TO piece"); err != nil {
-			return errors.Join(*result, err) // why the transaction is lost is what the piece met
-		}
-	}
-	_, err := tx.Exec("RELEASE piece")
+// batchTx is the open transaction of a batch, as GORM wants it. It knows whether the piece that runs
+// has changed anything, and lets no statement through once SQLite has rolled back by itself: it would
+// be committed alone.
+type batchTx struct {
+	conn    *sql.Conn
+	db      *gorm.DB // on this transaction
+	open    bool
+	before  bool  // earlier pieces changed something
+	changed bool  // the piece that runs may have
+	cause   error // of the loss of the transaction
+}
+
+var errLost = errors.New("models: the transaction was rolled back")
+
+func (tx *batchTx) begin() error {
+	tx.before, tx.changed, tx.cause = false, false, nil
+	_, err := tx.conn.ExecContext(context.Background(), "BEGIN IMMEDIATE")
+	tx.open = err == nil
 	return err
 }
 
+// commit commits, or rolls back what cannot be committed.
+func (tx *batchTx) commit() error {
+	_, err := tx.conn.ExecContext(context.Background(), "COMMIT")
+	if err != nil {
+		return errors.Join(err, tx.rollback())
+	}
+	tx.open = false
+	return nil
+}
+
+func (tx *batchTx) rollback() error {
+	tx.open = false
+	if tx.ended() {
+		return nil
+	}
+	_, err := tx.conn.ExecContext(context.Background(), "ROLLBACK")
+	return err
+}
+
+// ended says whether SQLite has no transaction open.
+func (tx *batchTx) ended() bool {
+	ended := true
+	err := tx.conn.Raw(func(c any) error {
+		if c, ok := c.(*sqlite3.SQLiteConn); ok {
+			ended = c.AutoCommit()
+		}
+		return nil
+	})
+	return err != nil || ended
+}
+
+// lost says whether the transaction was rolled back while pieces ran.
+func (tx *batchTx) lost() bool {
+	if tx.open && tx.ended() {
+		tx.open = false
+		if tx.cause == nil {
+			tx.cause = errLost
+		}
+	}
+	return !tx.open
+}
+
+// watch notes what came of a statement.
+func (tx *batchTx) watch(err error) error {
+	if err != nil && tx.lost() && errors.Is(tx.cause, errLost) {
+		tx.cause = err
+	}
+	return err
+}
+
+func (tx *batchTx) note(query string) error {
+	if !tx.open {
+		return tx.cause
+	}
+	if len(query) < 6 || !strings.EqualFold(query[:6], "SELECT") {
+		tx.changed = true
+	}
+	return nil
+}
+
+// ExecContext is for GORM.
+func (tx *batchTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := tx.note(query); err != nil {
+		return nil, err
+	}
+	done, err := tx.conn.ExecContext(ctx, query, args...)
+	return done, tx.watch(err)
+}
+
+// QueryContext is for GORM.
+func (tx *batchTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := tx.note(query); err != nil {
+		return nil, err
+	}
+	rows, err := tx.conn.QueryContext(ctx, query, args...)
+	return rows, tx.watch(err)
+}
+
+// QueryRowContext is for GORM.
+func (tx *batchTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if tx.note(query) != nil {
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		return tx.conn.QueryRowContext(gone, query, args...)
+	}
+	return tx.conn.QueryRowContext(ctx, query, args...)
+}
+
+// PrepareContext is for GORM.
+func (tx *batchTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	if err := tx.note(query); err != nil {
+		return nil, err
+	}
+	return tx.conn.PrepareContext(ctx, query)
+}
+
 // inside is GORM on an open transaction.
-func inside(ctx context.Context, db *gorm.DB, tx *sql.Tx) *gorm.DB {
+func inside(ctx context.Context, db *gorm.DB, tx gorm.ConnPool) *gorm.DB {
 	session := db.Session(&gorm.Session{NewDB: true, Context: ctx})
 	session.Statement.ConnPool = tx
 	return session.Session(&gorm.Session{NewDB: true})

@@ -134,7 +134,7 @@ func requireCluster(t testing.TB) *cluster {
 const guardScript = `
 exec 3<&0
 "$2" -D "$1/data" -k "$1" -h "" -c fsync=off -c full_page_writes=off \
-	-c max_connections=300 -c shared_buffers=64MB -c lc_messages=C -c log_min_messages=warning \
+	-c max_connections=500 -c shared_buffers=64MB -c lc_messages=C -c log_min_messages=warning \
 	-c log_line_prefix='' </dev/null &
 server=$!
 ( cat <&3 >/dev/null; kill -QUIT "$server" 2>/dev/null ) &

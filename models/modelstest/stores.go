@@ -46,11 +46,15 @@ func SQLite(t testing.TB) (*models.Store, *Clock) {
 	return Open(t, SQLiteURL(t), clock), clock
 }
 
+// rehearse names the variable with which every write transaction of the tests runs twice on SQLite; see
+// models.Options.
+const rehearse = "APDESK_TEST_REHEARSE"
+
 // Open opens a database with a manual clock and closes it when the test ends.
 // Stores opened on one database in one test make different ids.
 func Open(t testing.TB, url string, clock *Clock) *models.Store {
 	t.Helper()
-	store, err := models.Open(t.Context(), url, models.Options{Clock: clock.Now, Random: seeded(t)})
+	store, err := models.Open(t.Context(), url, models.Options{Clock: clock.Now, Random: seeded(t), Rehearse: os.Getenv(rehearse) != ""})
 	if err != nil {
 		t.Fatalf("modelstest: %v", err)
 	}

@@ -1,0 +1,4 @@
+package models
+
+// Queued is how many transactions wait for SQLite's writer.
+func (s *Store) Queued() int { return len(s.writer.queue) }

@@ -10,8 +10,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,8 +31,10 @@ var sources embed.FS
 // bundles says which sources make up an asset, in their order.
 var bundles = map[string][]string{
 	"css/app.css": {"css/tokens.css", "css/base.css", "css/layout.css", "css/components.css", "css/print.css"},
-	"js/app.js":   {"js/app.js"},
-	"favicon.svg": {"favicon.svg"},
+	// What lists do without, so that the pages people open most stay small.
+	"css/records.css": {"css/records.css"},
+	"js/app.js":       {"js/app.js"},
+	"favicon.svg":     {"favicon.svg"},
 }
 
 var types = map[string]string{
@@ -65,17 +69,14 @@ type catalogue struct {
 
 func build() catalogue {
 	out := catalogue{assets: map[string]built{}, names: map[string]string{}}
+	short := tokenNames()
 	for name, parts := range bundles {
 		var body bytes.Buffer
 		for _, part := range parts {
-			b, err := sources.ReadFile(part)
-			if err != nil {
-				panic(fmt.Sprintf("static: %s is named but not embedded: %v", part, err))
-			}
-			body.Write(squeezed(part, b))
+			body.Write(squeezed(part, read(part)))
 		}
 		if path.Ext(name) == ".css" {
-			body = *bytes.NewBuffer(shortTokens(body.Bytes()))
+			body = *bytes.NewBuffer(shortTokens(body.Bytes(), short))
 		}
 		sum := sha256.Sum256(body.Bytes())
 		hash := hex.EncodeToString(sum[:8])
@@ -114,18 +115,36 @@ func squeezed(name string, source []byte) []byte {
 	return out
 }
 
-// shortTokens gives the custom properties of a style sheet short names: they stand in it more than a
-// thousand times, and nothing outside it knows them.
-func shortTokens(style []byte) []byte {
+// tokenNames gives the custom properties of the style sheets short names: they stand in them more than a
+// thousand times, and nothing else knows them. All sheets share the names.
+func tokenNames() map[string]string {
 	const digits = "abcdefghijklmnopqrstuvwxyz"
 	short := map[string]string{}
-	for _, used := range tokenUsed.FindAllSubmatch(style, -1) {
-		name := string(used[1])
-		if _, ok := short[name]; !ok {
-			n := len(short)
-			short[name] = "--" + string(digits[n/len(digits)%len(digits)]) + string(digits[n%len(digits)])
+	for _, name := range slices.Sorted(maps.Keys(bundles)) {
+		for _, part := range bundles[name] {
+			if path.Ext(part) != ".css" {
+				continue
+			}
+			for _, used := range tokenUsed.FindAllSubmatch(read(part), -1) {
+				if name := string(used[1]); short[name] == "" {
+					n := len(short)
+					short[name] = "--" + string(digits[n/len(digits)%len(digits)]) + string(digits[n%len(digits)])
+				}
+			}
 		}
 	}
+	return short
+}
+
+func read(part string) []byte {
+	b, err := sources.ReadFile(part)
+	if err != nil {
+		panic(fmt.Sprintf("static: %s is named but not embedded: %v", part, err))
+	}
+	return b
+}
+
+func shortTokens(style []byte, short map[string]string) []byte {
 	return token.ReplaceAllFunc(style, func(found []byte) []byte {
 		end := len(found) - 1
 		if s, ok := short[string(found[:end])]; ok {

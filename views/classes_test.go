@@ -155,3 +155,40 @@ func TestEveryClassIsStyled(t *testing.T) {
 		}
 	}
 }
+
+// Lists come without the style of records, so nothing on them may need it.
+func TestListsNeedNoStyleOfRecords(t *testing.T) {
+	t.Parallel()
+	list := regexp.MustCompile(`^(queue|home|approvals|confirmations|holds)(-|$)`)
+	source, err := os.ReadFile("../static/css/records.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := regexp.MustCompile(`\.[A-Za-z_][\w-]*`)
+	checked := 0
+	for name, page := range gallery() {
+		if !list.MatchString(name) {
+			continue
+		}
+		checked++
+		var b strings.Builder
+		if err := page.Render(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+		on := map[string]bool{}
+		for _, m := range markupClass.FindAllStringSubmatch(b.String(), -1) {
+			for _, class := range strings.Fields(m[1]) {
+				on["."+class] = true
+			}
+		}
+		for _, selector := range strings.FieldsFunc(cssBody.ReplaceAllString(cssComment.ReplaceAllString(string(source), ""), ";"), func(r rune) bool { return strings.ContainsRune(",;{}", r) }) {
+			needed := whole.FindAllString(selector, -1)
+			if len(needed) > 0 && !slices.ContainsFunc(needed, func(class string) bool { return !on[class] }) {
+				t.Errorf("page %s has all of %q, whose style it does not load", name, strings.TrimSpace(selector))
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d lists were looked at", checked)
+	}
+}

@@ -6,10 +6,10 @@ import (
 	"github.com/apdesk/apdesk/views/ui"
 )
 
-// Assets are the content-hashed addresses of the style sheet, the script and
-// the icon.
+// Assets are the content-hashed addresses of the style sheets, the script and
+// the icon. Records is the style of everything but lists; "" on a list.
 type Assets struct {
-	CSS, JS, Icon string
+	CSS, Records, JS, Icon string
 }
 
 // Page is what stands around the content of every page.

@@ -92,6 +92,10 @@ func specimens() map[string][]specimen {
 	add("TextOr", "absent", ui.TextOr("", "not given"))
 	add("Block", "several lines", ui.Block(ui.Foreign(hostilePrompt)))
 	add("AgentWords", "around what the agent wrote", wrapped(ui.AgentWords("What the agent says", "invoice-agent"), ui.Block("The purchase order was closed before this invoice came.")))
+	add("Sentence", "with a time and a link", ui.Sentence("asked {when}: {what}, {else}", ui.Parts{"when": ui.MomentOf(ui.AgeAt(lang.English(), now.Add(-72*time.Hour), now, berlin)), "what": ui.Anchor("#main", "what it is")}))
+	for name, part := range map[string]templ.Component{"Strong": ui.Strong("some words"), "Muted": ui.Muted("some words"), "Code": ui.Code("PO_CLOSED"), "Key": ui.Key("?"), "Plain": ui.Plain("some words"), "Anchor": ui.Anchor("#main", "some words")} {
+		add(name, "in a sentence", part)
+	}
 	add("Breakable", "a very long amount", ui.Breakable(lang.English().Figures(wideAmount)))
 
 	record := data(`{"po_id":"4500018822","status":"closed","amount":"1234.50","blocked":false,"note":null,"lines":[{"line":10,"ordered":200},{"line":20,"ordered":1}],"tags":["urgent","Q3"],"nothing":[]}`)
@@ -204,8 +208,8 @@ func uiPage() templ.Component {
 			}
 		}
 		put(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Parts of the pages · apdesk</title>`)
-		put(`<link rel="stylesheet" href="%s"><link rel="icon" type="image/svg+xml" href="%s"><script src="%s" defer></script></head><body><main class="shell__main" id="main" tabindex="-1"><h1>Parts of the pages</h1>`,
-			static.URL("css/app.css"), static.URL("favicon.svg"), static.URL("js/app.js"))
+		put(`<link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="icon" type="image/svg+xml" href="%s"><script src="%s" defer></script></head><body><main class="shell__main" id="main" tabindex="-1"><h1>Parts of the pages</h1>`,
+			static.URL("css/app.css"), static.URL("css/records.css"), static.URL("favicon.svg"), static.URL("js/app.js"))
 		all := specimens()
 		for _, name := range components() {
 			put(`<section class="block" id="part-%s"><h2 class="block__title">%s</h2>`, name, name)
@@ -255,9 +259,11 @@ func TestThePageOfPartsIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	css, _ := static.File("css/app.css")
+	records, _ := static.File("css/records.css")
 	js, _ := static.File("js/app.js")
 	html := strings.NewReplacer(
 		`<link rel="stylesheet" href="`+static.URL("css/app.css")+`">`, "<style>"+string(css.Body)+"</style>",
+		`<link rel="stylesheet" href="`+static.URL("css/records.css")+`">`, "<style>"+string(records.Body)+"</style>",
 		`<link rel="icon" type="image/svg+xml" href="`+static.URL("favicon.svg")+`">`, "",
 		`<script src="`+static.URL("js/app.js")+`" defer></script>`, `<script type="module">`+string(js.Body)+"</script>",
 	).Replace(b.String())

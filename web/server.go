@@ -122,7 +122,7 @@ func New(cfg Config) (*Server, error) {
 		Context: s.ctx, Limit: perPerson, Waiting: s.metrics.waiting("api"), Identify: identify, Logger: cfg.Logger,
 	}).Mount(s.app)
 	s.pages = pages.New(pages.Config{
-		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, Auth: sessions, PublicURL: cfg.PublicURL, Logger: cfg.Logger, Context: s.ctx,
+		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, Auth: sessions, PublicURL: cfg.PublicURL, Limit: perPerson, Logger: cfg.Logger, Context: s.ctx,
 	})
 	s.pages.Mount(s.app)
 

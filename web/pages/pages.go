@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -27,7 +28,9 @@ type Config struct {
 	Auth      *auth.Auth
 	// PublicURL is the address people use.
 	PublicURL string
-	Logger    *slog.Logger
+	// Limit says how long a user has to wait before the next request; nil limits nobody.
+	Limit  func(userID string) (wait time.Duration, ok bool)
+	Logger *slog.Logger
 	// Context ends when the desk shuts down, and with it every live stream. nil never ends.
 	Context context.Context
 }
@@ -40,13 +43,14 @@ type Pages struct {
 	confirm   *confirm.Service
 	auth      *auth.Auth
 	publicURL string
+	limit     func(userID string) (wait time.Duration, ok bool)
 	log       *slog.Logger
 	app       context.Context
 }
 
 // New makes the pages.
 func New(cfg Config) *Pages {
-	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, log: cfg.Logger, app: cfg.Context, publicURL: cfg.PublicURL}
+	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, limit: cfg.Limit, log: cfg.Logger, app: cfg.Context, publicURL: cfg.PublicURL}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

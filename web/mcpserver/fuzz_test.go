@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/apdesk/apdesk/models/modelstest"
@@ -35,6 +36,23 @@ func FuzzParse(f *testing.F) {
 		}
 		if !m.notification() && !readableID(m.id) {
 			t.Errorf("passed with the id %q", m.id)
+		}
+	})
+}
+
+// FuzzDecodeHeader: a header's value is what it says, or is refused; plain text stays as it is.
+func FuzzDecodeHeader(f *testing.F) {
+	f.Add("get_case")
+	f.Add("=?base64?Z2V0X2Nhc2U=?=")
+	f.Add("=?base64?%?=")
+	f.Add("=?base64??=")
+	f.Fuzz(func(t *testing.T, value string) {
+		got, ok := decodeHeader(value)
+		if !strings.HasPrefix(value, "=?base64?") && (got != value || !ok) {
+			t.Errorf("%q is read as %q, %v", value, got, ok)
+		}
+		if len(got) > len(value) {
+			t.Errorf("%q grows to %q", value, got)
 		}
 	})
 }

@@ -68,7 +68,8 @@ func (a *API) listCases() endpoint {
 			page, err := a.cfg.Queue.List(ctx, c.by, queue.Filter{
 				Queue: models.Queue(q.Queue), Status: models.CaseStatus(q.Status), Unresolved: q.Unresolved, Code: models.Code(q.Code),
 				Reason: models.HandoverReason(q.Reason), ClaimedBy: q.ClaimedBy, Supplier: q.Supplier, InvoiceID: q.InvoiceID,
-				InvoiceNumber: q.InvoiceNumber, PoID: q.PoID, RunID: q.RunID, Cursor: q.Cursor, Limit: int(q.Limit), Sort: q.Sort,
+				InvoiceNumber: q.InvoiceNumber, PoID: q.PoID, RunID: q.RunID, Agent: q.Agent, Due: q.Due, Snoozed: q.Snoozed, Age: q.Age,
+				Currency: q.Currency, AmountFrom: q.AmountFrom, AmountTo: q.AmountTo, Cursor: q.Cursor, Limit: int(q.Limit), Sort: q.Sort,
 			})
 			if err != nil {
 				return 0, nil, err

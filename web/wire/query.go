@@ -28,7 +28,14 @@ type (
 		InvoiceNumber string      `json:"invoice_number,omitempty" wire:"max=255" jsonschema:"invoice number; punctuation, case and leading zeros do not matter"`
 		PoID          string      `json:"po_id,omitempty" wire:"max=255" jsonschema:"purchase order number"`
 		RunID         string      `json:"run_id,omitempty" wire:"max=255" jsonschema:"run that handed over"`
-		Sort          string      `json:"sort,omitempty" wire:"max=50" jsonschema:"due_at (default), -due_at, created_at or -created_at"`
+		Agent         string      `json:"agent,omitempty" wire:"max=255" jsonschema:"id or name of the account that handed over first"`
+		Due           string      `json:"due,omitempty" wire:"max=50" jsonschema:"only open cases: soon, today or overdue"`
+		Snoozed       string      `json:"snoozed,omitempty" wire:"max=50" jsonschema:"not: without snoozed cases; only: snoozed cases alone"`
+		Age           string      `json:"age,omitempty" wire:"max=50" jsonschema:"at least so old: 1d, 3d, 7d or 30d"`
+		Currency      string      `json:"currency,omitempty" wire:"max=3" jsonschema:"only invoices in this currency"`
+		AmountFrom    string      `json:"amount_from,omitempty" wire:"max=50" jsonschema:"invoice amount not below this, in currency, which must be given"`
+		AmountTo      string      `json:"amount_to,omitempty" wire:"max=50" jsonschema:"invoice amount not above this, in currency, which must be given"`
+		Sort          string      `json:"sort,omitempty" wire:"max=50" jsonschema:"due_at (default), created_at or amount; a minus before it turns the order round"`
 		Paging
 	}
 	// HoldQuery narrows a list of holds.

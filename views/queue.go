@@ -67,11 +67,18 @@ type Chip struct {
 
 // SortHead is a column by which a list can be sorted.
 type SortHead struct {
-	Column string        // as the table calls it: "Due"
+	Column string        // one of the columns below
 	URL    templ.SafeURL // sorts by it, or turns the order round
 	Sorted string        // "ascending", "descending", or "" when it is not the order of the list
 	Words  string        // for who does not see the arrow: "the first due first"
 }
+
+// The columns by which cases can be sorted.
+const (
+	ColumnDue    = "Due"
+	ColumnAmount = "Amount"
+	ColumnAge    = "Age"
+)
 
 // sorted is the value of aria-sort.
 func (h SortHead) sorted() string {

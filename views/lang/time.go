@@ -44,6 +44,7 @@ var (
 	WeekdayTime = Mark("Mon 2 Jan 2006, 15:04")
 	Exact       = Mark("Mon 2 Jan 2006, 15:04:05")
 	WeekdayDate = Mark("Mon 2 Jan 2006")
+	WeekdayLong = Mark("Monday 2 January 2006")
 	WeekdayDay  = Mark("Mon 2 Jan")
 	ShortTime   = Mark("Mon 2 Jan, 15:04")
 	DayMonth    = Mark("2 January")

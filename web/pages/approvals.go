@@ -356,7 +356,7 @@ func (v *visit) refusedOnRequest(id string, err error, typed map[string]string, 
 		if sentBack {
 			which = formSendBack
 		}
-		form.refused, _ = refuse(err, which, v.tr("Nothing was decided"), typed, nil)
+		form.refused, _ = v.refuse(err, which, v.tr("Nothing was decided"), typed, nil)
 	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
 		form.late = ne
 		if sentBack {
@@ -454,7 +454,7 @@ func (v *visit) takeBack(how takingBack, act func(id, reason string) error) erro
 	if models.IsCode(err, models.Conflict) {
 		return v.renderApproval(id, http.StatusConflict, voteForm{late: asNamed(err), typed: typed})
 	}
-	r, ok := refuse(err, how.path, how.refused, typed, nil)
+	r, ok := v.refuse(err, how.path, how.refused, typed, nil)
 	if !ok {
 		return err
 	}

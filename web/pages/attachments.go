@@ -75,7 +75,7 @@ func (v *visit) attachFile() error {
 		v.p.say(v.c, "file_added")
 		return seeOther(v.c, string(caseURL(id))+"#files")
 	}
-	r, ok := refuse(err, formFile, v.tr("The file was not added"), nil, nil)
+	r, ok := v.refuse(err, formFile, v.tr("The file was not added"), nil, nil)
 	if !ok {
 		return err
 	}
@@ -109,10 +109,10 @@ func (w words) fileSize(n int64) string {
 	case n < 1000:
 		return w.trn("%d byte", "%d bytes", int(n))
 	case n < 1000*1000:
-		return fmt.Sprintf("%d kB", (n+500)/1000)
+		return w.tr("%d kB", (n+500)/1000)
 	}
 	tenths := (n + 50_000) / 100_000
-	return fmt.Sprintf("%d.%d MB", tenths/10, tenths%10)
+	return w.tr("%s MB", w.lang.Figures(fmt.Sprintf("%d.%d", tenths/10, tenths%10)))
 }
 
 func fileType(mediaType string) string {
@@ -205,10 +205,10 @@ func (v *visit) related(page queue.CasePage) ([]views.RelatedGroup, error) {
 // erpLink is where an invoice stands in the workspace's ERP; nil when the workspace names no address, or
 // the invoice lacks what it names.
 func (v *visit) erpLink(invoice, po, supplier string) *ui.Link {
-	return erpLinkOf(v.ws, invoice, po, supplier)
+	return v.erpLinkOf(v.ws, invoice, po, supplier)
 }
 
-func erpLinkOf(ws models.Workspace, invoice, po, supplier string) *ui.Link {
+func (w words) erpLinkOf(ws models.Workspace, invoice, po, supplier string) *ui.Link {
 	template, err := models.ParseERPLink(ws.ERPLink)
 	if err != nil {
 		return nil // the settings show what is kept
@@ -217,7 +217,7 @@ func erpLinkOf(ws models.Workspace, invoice, po, supplier string) *ui.Link {
 	if !ok {
 		return nil
 	}
-	link, ok := ui.ParseLink("Open in the ERP", address)
+	link, ok := ui.ParseLink(ui.Foreign(w.tr("Open in the ERP")), address)
 	if !ok {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 	}
 	out := views.BulkPage{Page: page, BackURL: v.link("/approvals")}
 	if ne, named := models.AsNamed(err); named && ne.Code == models.ValidationError {
-		out.Lead, out.Problem = v.tr("Nothing is approved."), sentence(whatIsWrong(ne))
+		out.Lead, out.Problem = v.tr("Nothing is approved."), v.problem(whatIsWrong(ne))
 		return render(v.c, http.StatusUnprocessableEntity, views.BulkPreview(out))
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func (v *visit) approveBulk() error {
 	if err == nil {
 		result, err = v.p.approvals.BulkApprove(v.ctx, v.by, choices, typed["reason"])
 	}
-	if refused, ok := refuse(err, formVote, v.tr("Nothing was approved"), typed, nil); ok {
+	if refused, ok := v.refuse(err, formVote, v.tr("Nothing was approved"), typed, nil); ok {
 		return v.renderBulk(formStatus(err), choices, false, refused)
 	}
 	if err != nil {
@@ -241,7 +241,7 @@ func (v *visit) askAgent() error {
 	if ne, named := models.AsNamed(err); named && ne.Code != models.ValidationError {
 		return v.refusedOnRequest(id, err, map[string]string{"reason": typed["question"]}, false)
 	}
-	refused, ok := refuse(err, formAsk, v.tr("The question was not sent"), typed, nil)
+	refused, ok := v.refuse(err, formAsk, v.tr("The question was not sent"), typed, nil)
 	if !ok {
 		return err
 	}

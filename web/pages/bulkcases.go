@@ -20,21 +20,35 @@ const (
 	formBulk = "bulk"
 )
 
-// bulkWords are the acts on several cases in words.
-var bulkWords = map[queue.BulkAct]struct{ verb, done, already, hint string }{
-	queue.BulkClaim:   {"Claim", "Claimed", "Yours before", "Each is yours for 30 minutes, longer while you work on it."},
-	queue.BulkRelease: {"Release", "Released", "Free before", "Somebody else can claim them then."},
-	queue.BulkReroute: {"Send to another queue", "Sent on", "There before", "Each is free there and gets the time of that queue; your reason is shown to who works it."},
-	queue.BulkSnooze:  {"Snooze", "Snoozed", "Snoozed before", "Each leaves the list until then and comes back by itself; when it is due stays."},
+// bulkWording is one act on several cases in words.
+type bulkWording struct{ verb, done, already, hint string }
+
+func (w words) bulkWords(act queue.BulkAct) bulkWording {
+	switch act {
+	case queue.BulkClaim:
+		return bulkWording{w.tr("Claim"), w.tr("Claimed"), w.tr("Yours before"), w.tr("Each is yours for 30 minutes, longer while you work on it.")}
+	case queue.BulkRelease:
+		return bulkWording{w.tr("Release"), w.trc("of a case", "Released"), w.tr("Free before"), w.tr("Somebody else can claim them then.")}
+	case queue.BulkReroute:
+		return bulkWording{w.tr("Send to another queue"), w.tr("Sent on"), w.tr("There before"),
+			w.tr("Each is free there and gets the time of that queue; your reason is shown to who works it.")}
+	case queue.BulkSnooze:
+		return bulkWording{w.tr("Snooze"), w.tr("Snoozed"), w.tr("Snoozed before"), w.tr("Each leaves the list until then and comes back by itself; when it is due stays.")}
+	}
+	return bulkWording{}
 }
 
 // bulkDo is what the button says.
 func (w words) bulkDo(act queue.BulkAct, n int) string {
-	cases := w.trn("%d case", "%d cases", n)
-	if act == queue.BulkReroute {
-		return "Send " + cases + " there"
+	switch act {
+	case queue.BulkClaim:
+		return w.trn("Claim %d case", "Claim %d cases", n)
+	case queue.BulkRelease:
+		return w.trn("Release %d case", "Release %d cases", n)
+	case queue.BulkReroute:
+		return w.trn("Send %d case there", "Send %d cases there", n)
 	}
-	return bulkWords[act].verb + " " + cases
+	return w.trn("Snooze %d case", "Snooze %d cases", n)
 }
 
 // toCases is GET /cases/bulk, for who reloads or comes back to a preview: it is made from a form.
@@ -100,13 +114,13 @@ func (v *visit) renderBulkCases(choices []queue.BulkChoice, refused refusal, sta
 	}
 	out := views.BulkCasesPage{Page: page, BackURL: back, Heading: v.tr("Several cases at once")}
 	if ne, named := models.AsNamed(err); named && ne.Code == models.ValidationError {
-		out.Lead, out.Problem = v.tr("Nothing is done."), sentence(whatIsWrong(ne))
+		out.Lead, out.Problem = v.tr("Nothing is done."), v.problem(whatIsWrong(ne))
 		return render(v.c, http.StatusUnprocessableEntity, views.BulkCases(out))
 	}
 	if err != nil {
 		return err
 	}
-	out.Heading = bulkWords[act].verb + ": several at once"
+	out.Heading = v.tr("%s: several at once", v.bulkWords(act).verb)
 	can := 0
 	for _, i := range items {
 		item := v.bulkCaseOf(i)
@@ -115,16 +129,16 @@ func (v *visit) renderBulkCases(choices []queue.BulkChoice, refused refusal, sta
 			item.Key = fmt.Sprintf("%s@%d", i.CaseID, i.Version)
 			item.What = v.bulkWhat(act, i)
 		}
-		item.Why = ui.Foreign(i.Why)
+		item.Why = ui.Foreign(v.said(i.Why))
 		out.Items = append(out.Items, item)
 	}
 	// First those something happens to.
 	slices.SortStableFunc(out.Items, func(a, b views.BulkCase) int { return btoi(a.Key == "") - btoi(b.Key == "") })
-	out.Lead = v.tr("Nothing is done yet. It can be done to %d of %s.", can, v.trn("%d case", "%d cases", len(items)))
+	out.Lead = v.trn("Nothing is done yet. It can be done to %[2]d of %[1]d case.", "Nothing is done yet. It can be done to %[2]d of %[1]d cases.", len(items), can)
 	if can > 0 {
 		fields := v.bulkFields(act, items, refused)
 		out.Form = &views.BulkCasesForm{Form: v.form(bulkPath + "/do"), Hidden: []ui.Hidden{{Name: "act", Value: string(act)}, {Name: "back", Value: string(back)}}, Fields: fields,
-			Do: v.bulkDo(act, can), Hint: bulkWords[act].hint + " One that cannot be done any more leaves the others alone."}
+			Do: v.bulkDo(act, can), Hint: v.bulkWords(act).hint + " " + v.tr("One that cannot be done any more leaves the others alone.")}
 		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(fields...)
 	}
 	return render(v.c, status, views.BulkCases(out))
@@ -166,10 +180,10 @@ func (v *visit) bulkFields(act queue.BulkAct, items []queue.BulkItem, refused re
 	case queue.BulkSnooze:
 		until := ui.Field{Name: "until", Label: v.tr("Until"), Kind: ui.FieldRadios, Required: true}
 		for _, p := range presets(v.now, v.ownZone()) {
-			until.Options = append(until.Options, ui.Option{Value: p.at.UTC().Format(time.RFC3339), Label: p.label + ", " + v.clockIn(p.at)})
+			until.Options = append(until.Options, ui.Option{Value: p.at.UTC().Format(time.RFC3339), Label: v.tr(p.label) + ", " + v.clockIn(p.at)})
 		}
 		until.Options = append(until.Options, ui.Option{Value: snoozeOwn, Label: v.tr("Another time")})
-		own := ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, Hint: "On the clock of " + v.ownZone().String() + "; within 90 days."}
+		own := ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, Hint: v.tr("On the clock of %s; within 90 days.", v.ownZone().String())}
 		reason.Hint = v.tr("Not needed. What they wait for, for who looks in between.")
 		return []ui.Field{refused.field(until), refused.field(own), refused.field(reason)}
 	}
@@ -180,24 +194,24 @@ func (v *visit) bulkFields(act queue.BulkAct, items []queue.BulkItem, refused re
 func (w words) bulkWhat(act queue.BulkAct, i queue.BulkItem) string {
 	switch act {
 	case queue.BulkClaim:
-		return "Becomes yours."
+		return w.tr("Becomes yours.")
 	case queue.BulkRelease:
-		return "Is given back to " + w.said(i.Queue.Title()) + "."
+		return w.tr("Is given back to %s.", w.queue(i.Queue))
 	case queue.BulkReroute:
 		names := make([]string, len(i.To))
 		for n, q := range i.To {
-			names[n] = w.said(q.Title())
+			names[n] = w.queue(q)
 		}
-		text := "Can go to " + strings.Join(names, ", ") + "."
+		text := w.tr("Can go to %s.", strings.Join(names, ", "))
 		if i.ClaimedBy != nil && !i.ClaimedByMe {
-			text += " " + *i.ClaimedBy + " holds it, and loses it."
+			text += " " + w.tr("%s holds it, and loses it.", *i.ClaimedBy)
 		}
 		return text
 	}
 	if !i.SnoozedUntil.IsZero() {
-		return "Is snoozed already; the new time counts."
+		return w.tr("Is snoozed already; the new time counts.")
 	}
-	return "Leaves the list until the time below."
+	return w.tr("Leaves the list until the time below.")
 }
 
 // bulkCaseOf is one of several cases as it is now.
@@ -233,7 +247,7 @@ func (v *visit) bulkCases() error {
 	if err == nil {
 		results, err = v.p.queue.Bulk(v.ctx, v.by, in)
 	}
-	if refused, ok := refuse(err, formBulk, v.tr("Nothing was done"), typed, names); ok {
+	if refused, ok := v.refuse(err, formBulk, v.tr("Nothing was done"), typed, names); ok {
 		return v.renderBulkCases(choices, refused, formStatus(err))
 	}
 	if err != nil {
@@ -244,13 +258,13 @@ func (v *visit) bulkCases() error {
 	if err != nil {
 		return err
 	}
-	words := bulkWords[in.Act]
+	words := v.bulkWords(in.Act)
 	out := views.BulkCasesResultPage{Page: page, Heading: v.tr("What came of it"), BackURL: back}
 	tally := map[queue.BulkOutcome]int{}
 	for _, r := range results {
 		tally[r.Outcome]++
 		item := v.bulkCaseOf(r.BulkItem)
-		item.Why = ui.Foreign(sentence(r.Why))
+		item.Why = ui.Foreign(v.problem(r.Why))
 		switch r.Outcome {
 		case queue.BulkDone:
 			item.Result = ui.Badge{Text: words.done, Tone: ui.ToneGood, Sign: ui.SignYes}

@@ -75,7 +75,7 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 		if out.Search, err = v.approverSearch(page.RequestID); err != nil {
 			return err
 		}
-		offerCandidates(out.Decision, out.Search)
+		v.offerCandidates(out.Decision, out.Search)
 	}
 	return render(v.c, status, views.Case(out))
 }
@@ -96,7 +96,7 @@ func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.I
 		QueueName: v.queue(c.Queue), QueueURL: v.link(queueURL(c.Queue)), Status: badge,
 		Opened: v.at(c.CreatedAt), Run: ui.Foreign(page.RunID), Reason: v.handoverReason(c.Reason),
 		Claim: v.claim(page), Marks: v.marks(page), Earlier: v.earlier(page.Earlier), Invoice: invoice,
-		Request: related(page), Instruction: v.instruction(page), WhyNot: page.WhyNot,
+		Request: v.relatedRecord(page), Instruction: v.instruction(page), WhyNot: v.said(page.WhyNot),
 		Timeline: v.timeline(page.Timeline, page.Comments),
 	}
 	if c.Status == models.CaseOpen {
@@ -124,9 +124,9 @@ func (v *visit) claim(page queue.CasePage) views.Claim {
 	switch {
 	case page.Case.Status == models.CaseResolved:
 	case page.Claim.Mine:
-		c.Text = "Claimed by you until " + v.clock(page.Claim.Until)
+		c.Text = v.tr("Claimed by you until %s", v.clock(page.Claim.Until))
 	case page.Claim.By != "":
-		c.Text = "Claimed by " + page.Claim.By + " until " + v.clock(page.Claim.Until)
+		c.Text = v.tr("Claimed by %s until %s", page.Claim.By, v.clock(page.Claim.Until))
 	default:
 		c.Text = v.tr("Claimed by nobody")
 	}
@@ -141,18 +141,18 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 		if m.Kind == queue.MarkSuspectedFraud {
 			tone = ui.ToneBad
 		}
-		out = append(out, ui.Notice{Tone: tone, Text: ui.Foreign(m.Text), TestID: "mark"})
+		out = append(out, ui.Notice{Tone: tone, Text: ui.Foreign(v.said(m.Text)), TestID: "mark"})
 	}
 	if page.Moved != "" {
 		for _, d := range slices.Backward(page.Decisions) {
 			if d.Exit == page.Moved {
-				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s moved this here %s: %s.", d.By, v.ago(d.At), v.lower(d.Label)), Text: ui.Foreign(d.Reason), TestID: "moved"})
+				out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s moved this here %s: %s.", d.By, v.ago(d.At), v.lower(v.said(d.Label))), Text: ui.Foreign(d.Reason), TestID: "moved"})
 				break
 			}
 		}
 	}
 	if page.Case.Status == models.CaseHeld && !page.HeldUntil.IsZero() {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign("Held until " + v.date(page.HeldUntil) + ". It can be decided before."), TestID: "held-until"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("Held until %s. It can be decided before.", v.date(page.HeldUntil))), TestID: "held-until"})
 	}
 	if page.Question != "" {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("A question waits for the agent’s answer"), Text: ui.Foreign(page.Question), TestID: "question"})
@@ -163,21 +163,21 @@ func (v *visit) marks(page queue.CasePage) []ui.Notice {
 func (v *visit) earlier(decisions []queue.Decision) []views.EarlierDecision {
 	var out []views.EarlierDecision
 	for _, d := range decisions {
-		out = append(out, views.EarlierDecision{Text: v.tr("%s decided the same error %s: %s.", d.By, v.ago(d.At), v.lower(d.Label)),
+		out = append(out, views.EarlierDecision{Text: v.tr("%s decided the same error %s: %s.", d.By, v.ago(d.At), v.lower(v.said(d.Label))),
 			Reason: ui.Foreign(d.Reason), URL: caseURL(d.CaseID)})
 	}
 	return out
 }
 
-func related(page queue.CasePage) *views.RelatedLink {
+func (w words) relatedRecord(page queue.CasePage) *views.RelatedLink {
 	switch {
 	case page.RequestID != "":
 		if codeOf(page.Case.Code) == models.ApproverNotFound {
-			return &views.RelatedLink{Text: "The approval request behind this case", URL: requestURL(page.RequestID)}
+			return &views.RelatedLink{Text: w.tr("The approval request behind this case"), URL: requestURL(page.RequestID)}
 		}
-		return &views.RelatedLink{Text: "The approval request this case is about", URL: requestURL(page.RequestID)}
+		return &views.RelatedLink{Text: w.tr("The approval request this case is about"), URL: requestURL(page.RequestID)}
 	case page.HoldID != "":
-		return &views.RelatedLink{Text: "The hold behind this case, with every check", URL: holdURL(page.HoldID)}
+		return &views.RelatedLink{Text: w.tr("The hold behind this case, with every check"), URL: holdURL(page.HoldID)}
 	}
 	return nil
 }
@@ -195,18 +195,18 @@ func (v *visit) instruction(page queue.CasePage) *views.Instruction {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out.Input = append(out.Input, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(v.inputText(name, fmt.Sprint(in.Input[name])))})
+		out.Input = append(out.Input, ui.Entry{Key: ui.Foreign(name), Label: v.inputLabel(name), Value: ui.TextValue(v.inputText(name, fmt.Sprint(in.Input[name])))})
 	}
 	if n := len(page.Decisions); n > 0 {
 		d := page.Decisions[n-1]
-		out.ExitText, out.At, out.Reason = d.Label, v.at(d.At), ui.Foreign(d.Reason)
+		out.ExitText, out.At, out.Reason = v.said(d.Label), v.at(d.At), ui.Foreign(d.Reason)
 		switch d.Role {
 		case models.RoleAgent:
-			out.By = "Withdrawn by " + d.By
+			out.By = v.tr("Withdrawn by %s", d.By)
 		case "":
-			out.By = "Decided by " + d.By
+			out.By = v.tr("Decided by %s", d.By)
 		default:
-			out.By = "Decided by " + d.By + ", " + v.lower(v.role(d.Role))
+			out.By = v.tr("Decided by %s, %s", d.By, v.lower(v.role(d.Role)))
 		}
 	} else {
 		out.ExitText, out.By, out.At = v.tr("The agent has its instruction"), v.tr("Set by the desk"), v.at(page.Case.CreatedAt)
@@ -249,7 +249,7 @@ func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.Decision
 	}
 	var shown []ui.Field
 	for _, e := range page.Exits {
-		exit := views.Exit{Code: e.Code, Label: e.Label, AgentWill: e.Next, States: e.States, NoReason: e.Plain, Stops: e.Instruction == models.InstructStop,
+		exit := views.Exit{Code: e.Code, Label: v.said(e.Label), AgentWill: v.said(e.Next), States: v.said(e.States), NoReason: e.Plain, Stops: e.Instruction == models.InstructStop,
 			Checked: e.Code == form.exit, Suggested: e.Code == suggested}
 		for _, field := range e.Fields {
 			exit.Fields = append(exit.Fields, v.exitField(e, field, page.Amount.Currency(), form))
@@ -272,7 +272,7 @@ func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.Decision
 
 // exitField is one field of an exit. What was typed stays with the exit that was chosen.
 func (v *visit) exitField(e queue.Exit, field queue.Field, currency string, form caseForm) ui.Field {
-	f := ui.Field{Name: "input." + field.Name, Label: field.Label, Hint: field.Hint, Required: true, Kind: ui.FieldText}
+	f := ui.Field{Name: "input." + field.Name, Label: v.said(field.Label), Hint: v.said(field.Hint), Required: true, Kind: ui.FieldText}
 	f.ID = views.Exit{Code: e.Code}.FieldID(f.Name)
 	switch field.Kind {
 	case queue.FieldLong:
@@ -301,17 +301,16 @@ func (v *visit) tooLate(page queue.CasePage, form caseForm) (*views.Conflict, *v
 	if changes := v.changes(page.Timeline, form.typed["version"]); by == "" && d["reason"] == "stale" && len(changes) > 0 {
 		return nil, &views.Changes{Items: changes}
 	}
-	c := &views.Conflict{Text: sentence(form.late.Message), Typed: typedEntries(form)}
+	c := &views.Conflict{Text: v.problem(form.late.Message), Typed: v.typedEntries(form)}
 	if at, ok := d["decided_at"].(models.Time); ok && by != "" {
 		exit, _ := d["exit"].(string)
 		c.Text = v.tr("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), v.lower(v.exit(exit)))
 	}
 	if holder, ok := d["claimed_by"].(string); ok {
-		c.Text = holder + " holds this case"
+		c.Text = v.tr("%s holds this case.", holder)
 		if until, ok := d["claimed_until"].(models.Time); ok {
-			c.Text += " until " + v.clock(until)
+			c.Text = v.tr("%s holds this case until %s.", holder, v.clock(until))
 		}
-		c.Text += "."
 	}
 	if reason, ok := d["decision_reason"].(string); ok {
 		c.Reason = ui.Foreign(reason)
@@ -340,10 +339,10 @@ func (v *visit) changes(events []models.AuditEvent, since string) []views.Change
 }
 
 // typedEntries are what somebody had typed, to be copied.
-func typedEntries(form caseForm) []ui.Entry {
+func (w words) typedEntries(form caseForm) []ui.Entry {
 	var out []ui.Entry
 	if form.exit != "" {
-		out = append(out, ui.Pair("You chose", queue.ExitLabel(form.exit)))
+		out = append(out, ui.Pair(w.tr("You chose"), w.exit(form.exit)))
 	}
 	names := make([]string, 0, len(form.typed))
 	for name := range form.typed {
@@ -359,7 +358,7 @@ func typedEntries(form caseForm) []ui.Entry {
 					continue // the tick
 				}
 			}
-			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(plain), Value: ui.TextValue(text)})
+			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: w.inputLabel(plain), Value: ui.TextValue(text)})
 		}
 	}
 	return out

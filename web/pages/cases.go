@@ -78,7 +78,7 @@ func (v *visit) commentCase() error {
 		v.p.say(v.c, "commented")
 		return seeOther(v.c, string(caseURL(id)))
 	}
-	r, ok := refuse(err, formComment, v.tr("The comment was not added"), typed, nil)
+	r, ok := v.refuse(err, formComment, v.tr("The comment was not added"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -119,7 +119,7 @@ func (v *visit) decideCase() error {
 		v.keepTyped(id, formDecision)
 		return v.renderCase(id, statusOf(err), form)
 	}
-	r, ok := refuse(err, formDecision, v.tr("The case was not decided"), typed, nil)
+	r, ok := v.refuse(err, formDecision, v.tr("The case was not decided"), typed, nil)
 	if !ok {
 		return err
 	}

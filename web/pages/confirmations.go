@@ -164,7 +164,7 @@ func (v *visit) answerConfirmation() error {
 	}
 	switch ne.Code {
 	case models.ValidationError:
-		return v.renderConfirmation(id, statusOf(err), d.with(err))
+		return v.renderConfirmation(id, statusOf(err), d.with(v.words, err))
 	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
 		d.late = ne
 		return v.renderConfirmation(id, statusOf(err), d)
@@ -174,8 +174,8 @@ func (v *visit) answerConfirmation() error {
 
 const formAnswer = "answer"
 
-func (d draft) with(err error) draft {
-	d.refused, _ = refuse(err, formAnswer, "Nothing was answered", map[string]string{"reason": d.reason}, nil)
+func (d draft) with(w words, err error) draft {
+	d.refused, _ = w.refuse(err, formAnswer, w.tr("Nothing was answered"), map[string]string{"reason": d.reason}, nil)
 	return d
 }
 
@@ -190,7 +190,7 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 		return err
 	}
 	if len(issues) > 0 { // the form changed at this moment
-		return v.renderConfirmation(id, http.StatusUnprocessableEntity, d.with(models.Invalid(issues...)))
+		return v.renderConfirmation(id, http.StatusUnprocessableEntity, d.with(v.words, models.Invalid(issues...)))
 	}
 	around, err := v.page("Accept "+ui.Foreign(page.Confirmation.Tool).Plain()+"?", confirmationURL(id), "")
 	if err != nil {

@@ -143,15 +143,15 @@ func (w words) queueLoad(n queue.QueueCount) string {
 	}
 	text := w.tr("%d open", int(n.Open))
 	if n.Overdue > 0 {
-		text += ", " + w.tr("%s overdue", overdueText(n.Overdue))
+		text += ", " + w.tr("%s overdue", w.overdueText(n.Overdue))
 	} else {
 		text += ", " + w.tr("none overdue")
 	}
 	if n.DueSoon > 0 {
-		text += ", " + w.tr("%s due soon", overdueText(n.DueSoon))
+		text += ", " + w.tr("%s due soon", w.overdueText(n.DueSoon))
 	}
 	if n.Snoozed > 0 {
-		text += ", " + w.tr("%s snoozed", overdueText(n.Snoozed))
+		text += ", " + w.tr("%s snoozed", w.overdueText(n.Snoozed))
 	}
 	return text + "."
 }

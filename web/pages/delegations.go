@@ -314,7 +314,7 @@ func (v *visit) delegate() error {
 		v.p.say(v.c, said)
 		return seeOther(v.c, string(v.link(delegationsPath)))
 	}
-	r, ok := refuse(err, formDelegation, v.tr("The absence was not planned"), typed, nil)
+	r, ok := v.refuse(err, formDelegation, v.tr("The absence was not planned"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -329,7 +329,7 @@ func (v *visit) endDelegation() error {
 		v.p.say(v.c, "delegation_ended")
 		return seeOther(v.c, string(v.link(delegationsPath)))
 	}
-	r, ok := refuse(err, formEndDelegation+id, v.tr("Nothing was ended"), nil, nil)
+	r, ok := v.refuse(err, formEndDelegation+id, v.tr("Nothing was ended"), nil, nil)
 	if !ok {
 		return err
 	}

@@ -26,8 +26,8 @@ func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
 	if len(found.Candidates) == 0 {
 		return nil
 	}
-	out := &views.Duplicates{Lead: v.trn("%d invoice", "%d invoices", len(found.Candidates)) +
-		" the desk has seen may be this one again. It is for a person to judge: numbers may restart every year, and equal amounts may be due every month."}
+	out := &views.Duplicates{Lead: v.trn("%d invoice the desk has seen may be this one again.", "%d invoices the desk has seen may be this one again.", len(found.Candidates)) + " " +
+		v.tr("It is for a person to judge: numbers may restart every year, and equal amounts may be due every month.")}
 	if found.More {
 		out.More = v.tr("There are more; the %d likeliest are shown.", len(found.Candidates))
 	}
@@ -41,8 +41,8 @@ func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
 
 func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) views.Duplicate {
 	that := c.Invoice
-	d := views.Duplicate{ID: ui.Foreign(that.InvoiceID), URL: v.invoiceURL(that.InvoiceID), Number: ui.Foreign(that.Number), Why: whyDuplicate(c),
-		ThisTitle: ui.Foreign(v.tr("This invoice")), ThatTitle: "Seen " + ui.Foreign(v.day(that.FirstSeenAt))}
+	d := views.Duplicate{ID: ui.Foreign(that.InvoiceID), URL: v.invoiceURL(that.InvoiceID), Number: ui.Foreign(that.Number), Why: v.whyDuplicate(c),
+		ThisTitle: ui.Foreign(v.tr("This invoice")), ThatTitle: ui.Foreign(v.tr("Seen %s", v.day(that.FirstSeenAt)))}
 	if that.Amount != "" {
 		d.Amount = v.money(that.Amount, that.Currency)
 	}
@@ -53,7 +53,7 @@ func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) 
 		d.Hint = v.tr("The dates lie %d days apart: the supplier’s numbers may have started anew.", days)
 	}
 	d.Rows = v.duplicateRows(this, that)
-	d.DiffersText = v.tr("%d of %s", ui.CountDifferences(d.Rows), v.trn("%d field differs", "%d fields differ", len(d.Rows)))
+	d.DiffersText = v.differ(d.Rows)
 	v.verdict(&d, c.Judged)
 	for _, k := range c.Cases {
 		state := v.lower(v.caseBadge(k.Status).Text)
@@ -63,7 +63,7 @@ func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) 
 		d.Cases = append(d.Cases, views.RelatedState{Text: v.codeTitle(k.Code), State: state, URL: caseURL(k.CaseID)})
 	}
 	for _, a := range c.Approvals {
-		d.Approvals = append(d.Approvals, views.RelatedState{Text: v.money(a.Amount, a.Currency) + " with " + ui.Foreign(a.Tool).Plain(), State: v.approvalState(a), URL: requestURL(a.RequestID)})
+		d.Approvals = append(d.Approvals, views.RelatedState{Text: v.tr("%s with %s", v.money(a.Amount, a.Currency), ui.Foreign(a.Tool).Plain()), State: v.approvalState(a), URL: requestURL(a.RequestID)})
 	}
 	return d
 }
@@ -71,18 +71,18 @@ func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) 
 // restartDays is from how many days apart on two invoices of one number are likelier of two years.
 const restartDays = 180
 
-func whyDuplicate(c models.DuplicateCandidate) string {
+func (w words) whyDuplicate(c models.DuplicateCandidate) string {
 	var why []string
 	if c.Named {
-		why = append(why, "named by the agent")
+		why = append(why, w.tr("named by the agent"))
 	}
 	switch c.Why {
 	case models.WhyNumber:
-		why = append(why, "same number")
+		why = append(why, w.tr("same number"))
 	case models.WhyAmount:
-		why = append(why, "same amount and near date")
+		why = append(why, w.tr("same amount and near date"))
 	case models.WhyBoth:
-		why = append(why, "same number, same amount and near date")
+		why = append(why, w.tr("same number, same amount and near date"))
 	}
 	return strings.Join(why, ", ")
 }
@@ -90,9 +90,9 @@ func whyDuplicate(c models.DuplicateCandidate) string {
 func (w words) approvalState(a models.CandidateApproval) string {
 	switch {
 	case a.ReportStatus == "posted" && a.DocumentNumber != "":
-		return "posted as document " + ui.Foreign(a.DocumentNumber).Plain()
+		return w.tr("posted as document %s", ui.Foreign(a.DocumentNumber).Plain())
 	case a.ReportStatus != "":
-		return "report: " + strings.ReplaceAll(a.ReportStatus, "_", " ")
+		return w.tr("report: %s", w.said(strings.ReplaceAll(a.ReportStatus, "_", " ")))
 	case a.Approval != "":
 		return w.lower(w.approvalBadge(a.Approval).Text)
 	}
@@ -139,14 +139,14 @@ func (w words) duplicateRows(this, that models.SeenInvoice) []ui.CompareRow {
 		}
 		rows = append(rows, row)
 	}
-	add("Invoice number", this.Number, that.Number, this.Number == that.Number)
-	add("Number as compared", this.NumberNorm, that.NumberNorm, this.NumberNorm == that.NumberNorm)
-	add("Supplier", this.Supplier, that.Supplier, this.Supplier == that.Supplier)
-	add("Supplier name", this.SupplierName, that.SupplierName, this.SupplierName == that.SupplierName)
-	add("PO", this.PoID, that.PoID, this.PoID == that.PoID)
-	add("Amount", w.moneyOrNone(this), w.moneyOrNone(that), this.AmountNorm == that.AmountNorm && this.Currency == that.Currency)
-	add("Invoice date", w.date(this.InvoiceDate), w.date(that.InvoiceDate), this.InvoiceDate == that.InvoiceDate)
-	add("ERP id", this.InvoiceID, that.InvoiceID, this.InvoiceID == that.InvoiceID)
+	add(w.tr("Invoice number"), this.Number, that.Number, this.Number == that.Number)
+	add(w.tr("Number as compared"), this.NumberNorm, that.NumberNorm, this.NumberNorm == that.NumberNorm)
+	add(w.tr("Supplier"), this.Supplier, that.Supplier, this.Supplier == that.Supplier)
+	add(w.tr("Supplier name"), this.SupplierName, that.SupplierName, this.SupplierName == that.SupplierName)
+	add(w.tr("PO"), this.PoID, that.PoID, this.PoID == that.PoID)
+	add(w.tr("Amount"), w.moneyOrNone(this), w.moneyOrNone(that), this.AmountNorm == that.AmountNorm && this.Currency == that.Currency)
+	add(w.tr("Invoice date"), w.date(this.InvoiceDate), w.date(that.InvoiceDate), this.InvoiceDate == that.InvoiceDate)
+	add(w.tr("ERP id"), this.InvoiceID, that.InvoiceID, this.InvoiceID == that.InvoiceID)
 	return rows
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -37,25 +38,25 @@ func (r reader) shown(name, value string) string {
 	if value == "" || r.bankData || !slices.ContainsFunc(append(parts, name), models.IsPrivateName) {
 		return value
 	}
-	return withheldText
+	return r.tr(withheldText)
 }
 
-const withheldText = "shown to master data, finance lead and auditor only"
+var withheldText = lang.Mark("shown to master data, finance lead and auditor only")
 
 // withhold replaces tax and bank data in place and answers whether there was any.
-func withhold(v *ui.Value) bool {
+func (w words) withhold(v *ui.Value) bool {
 	found := false
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if models.IsPrivateName(string(f.Key)) {
-			f.Value = ui.TextValue(withheldText)
+			f.Value = ui.TextValue(w.tr(withheldText))
 			found = true
 			continue
 		}
-		found = withhold(&f.Value) || found
+		found = w.withhold(&f.Value) || found
 	}
 	for i := range v.Items {
-		found = withhold(&v.Items[i]) || found
+		found = w.withhold(&v.Items[i]) || found
 	}
 	return found
 }
@@ -70,7 +71,7 @@ func (r reader) value(raw json.RawMessage) (v ui.Value, withheld bool) {
 		return ui.TextValue(string(raw)), false
 	}
 	if !r.bankData {
-		withheld = withhold(&v)
+		withheld = r.withhold(&v)
 	}
 	return v, withheld
 }
@@ -123,9 +124,9 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 		left, l := r.value(b.Left)
 		right, ri := r.value(b.Right)
 		withheld = l || ri
-		e.Rows = compare(left, right)
+		e.Rows = r.compare(left, right)
 		e.LeftTitle, e.RightTitle = sides(left, right)
-		e.DiffersText = r.tr("%d of %s", ui.CountDifferences(e.Rows), r.trn("%d field differs", "%d fields differ", len(e.Rows)))
+		e.DiffersText = r.differ(e.Rows)
 	case views.EvidenceTable:
 		for _, c := range b.Columns {
 			e.Columns = append(e.Columns, ui.Label(c))
@@ -174,7 +175,7 @@ func (r reader) row(columns []string, cells []json.RawMessage) (row []views.Cell
 			withheld = withheld || hidden
 		}
 		if !r.bankData && models.IsPrivateName(columns[i]) {
-			cell.Value, withheld = ui.TextValue(withheldText), true
+			cell.Value, withheld = ui.TextValue(r.tr(withheldText)), true
 		}
 		cell.Number = cell.Value.Kind == ui.KindNumber || (cell.Value.Kind == ui.KindText && isFigure(string(cell.Value.Text)))
 		row = append(row, cell)
@@ -209,7 +210,7 @@ var numberKeys = []ui.Foreign{"number", "invoice_number", "reference"}
 
 // compare joins two records by name. An invoice number is shown as it is and as the desk compares it;
 // amounts that differ only in trailing zeros are the same.
-func compare(left, right ui.Value) []ui.CompareRow {
+func (w words) compare(left, right ui.Value) []ui.CompareRow {
 	rows := ui.Compare(left, right)
 	sent := func(key ui.Foreign) bool {
 		return slices.ContainsFunc(rows, func(r ui.CompareRow) bool { return r.Key == key })
@@ -222,20 +223,20 @@ func compare(left, right ui.Value) []ui.CompareRow {
 		}
 		out = append(out, row)
 		if withNormalised && slices.Contains(numberKeys, row.Key) && (row.Left.Kind == ui.KindText || row.Right.Kind == ui.KindText) {
-			out = append(out, normalised(row))
+			out = append(out, w.normalised(row))
 		}
 	}
 	return out
 }
 
-func normalised(row ui.CompareRow) ui.CompareRow {
+func (w words) normalised(row ui.CompareRow) ui.CompareRow {
 	norm := func(v ui.Value) ui.Value {
 		if v.Kind != ui.KindText && v.Kind != ui.KindNumber {
 			return ui.Value{Kind: ui.KindNone}
 		}
 		return ui.TextValue(models.NormaliseNumber(string(v.Text)))
 	}
-	n := ui.CompareRow{Key: row.Key + " (normalised)", Label: row.Label + ", normalised", Left: norm(row.Left), Right: norm(row.Right), Difference: row.Difference}
+	n := ui.CompareRow{Key: row.Key + " (normalised)", Label: ui.Foreign(w.tr("%s, normalised", row.Label)), Left: norm(row.Left), Right: norm(row.Right), Difference: row.Difference}
 	if row.Difference == ui.Differs && n.Left.Text == n.Right.Text && n.Left.Kind == n.Right.Kind {
 		n.Difference = ui.Same
 	}
@@ -308,9 +309,9 @@ func (r reader) invoice(sent json.RawMessage) views.Invoice {
 		}
 	}
 	if !r.bankData {
-		withhold(&inv.Lines)
+		r.withhold(&inv.Lines)
 		more := ui.FieldsValue(inv.More...)
-		withhold(&more)
+		r.withhold(&more)
 		inv.More = more.Fields
 	}
 	return inv
@@ -326,7 +327,7 @@ func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
 			seen.CodeWords = r.tr("A code the desk does not know:")
 		}
 		if seen.NextWords != "" {
-			seen.NextWords = "next: " + seen.NextWords
+			seen.NextWords = r.tr("next: %s", seen.NextWords)
 		}
 		if at, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
 			seen.At = r.at(models.At(at))
@@ -382,40 +383,38 @@ func (w words) callInWords(tool string, arguments ui.Value) ui.Foreign {
 	return w.writeInWords(tool, at(b.InvoiceID), at(b.SupplierID), at(b.Amount), at(b.Currency), at(b.PostingDate))
 }
 
+// differ counts what differs between two sides.
+func (w words) differ(rows []ui.CompareRow) string {
+	return w.trn("%[2]d of %[1]d field differs", "%[2]d of %[1]d fields differ", len(rows), ui.CountDifferences(rows))
+}
+
 // writeInWords says what a write does.
 func (w words) writeInWords(tool, invoice, supplier, amount, currency, postingDate string) ui.Foreign {
-	var s strings.Builder
+	text := w.tr("Call %s", tool)
+	add := func(message, value string) {
+		if value != "" {
+			text += w.tr(message, value)
+		}
+	}
+	if amount != "" {
+		amount = w.money(amount, currency)
+	}
 	switch tool {
 	case "post_invoice_adjustment":
-		s.WriteString("Post an adjustment")
-		if amount != "" {
-			s.WriteString(" of " + w.money(amount, currency))
-		}
-		if invoice != "" {
-			s.WriteString(" on invoice " + invoice)
-		}
-		if supplier != "" {
-			s.WriteString(" of supplier " + supplier)
-		}
+		text = w.tr("Post an adjustment")
+		add(lang.Mark(" of %s"), amount)
+		add(lang.Mark(" on invoice %s"), invoice)
+		add(lang.Mark(" of supplier %s"), supplier)
 	case "notify_supplier":
-		s.WriteString("Send a message")
-		if supplier != "" {
-			s.WriteString(" to supplier " + supplier)
-		}
-		if invoice != "" {
-			s.WriteString(" about invoice " + invoice)
-		}
+		text = w.tr("Send a message")
+		add(lang.Mark(" to supplier %s"), supplier)
+		add(lang.Mark(" about invoice %s"), invoice)
 	default:
-		s.WriteString("Call " + tool)
-		if invoice != "" {
-			s.WriteString(" for invoice " + invoice)
-		}
-		if amount != "" {
-			s.WriteString(", " + w.money(amount, currency))
-		}
+		add(lang.Mark(" for invoice %s"), invoice)
+		add(lang.Mark(", %s"), amount)
 	}
 	if postingDate != "" {
-		s.WriteString(", dated " + w.dateText(postingDate))
+		text += w.tr(", dated %s", w.dateText(postingDate))
 	}
-	return ui.Foreign(s.String() + ".")
+	return ui.Foreign(text + ".")
 }

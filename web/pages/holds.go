@@ -42,16 +42,36 @@ func (v *visit) listHolds() error {
 	tab := func(label, of string, count string) ui.Tab {
 		return ui.Tab{Label: label, Count: count, URL: v.link("/holds", "state", of), Current: state == of, TestID: "filter-" + of}
 	}
-	out := views.HoldsPage{Page: page, Caption: state, Rows: v.holdRows(list.Items),
+	out := views.HoldsPage{Page: page, Caption: v.lower(v.holdStateName(state)), Rows: v.holdRows(list.Items),
 		Lead: v.tr("Invoices that wait for something the ERP does not have yet. The agent checks again on schedule; after the last check a person decides."),
 		Tabs: []ui.Tab{tab(v.tr("Waiting"), string(models.HoldWaiting), ""), tab(v.tr("Overdue"), stateOverdue, fmt.Sprint(overdue)), tab(v.tr("Escalated"), string(models.HoldEscalated), ""),
 			tab(v.tr("Released"), string(models.HoldReleased), ""), tab(v.tr("Cancelled"), string(models.HoldCancelled), "")},
-		Empty: ui.Empty{Heading: "No hold is " + state, TestID: "empty"},
+		Empty: ui.Empty{Heading: v.noHold(state), TestID: "empty"},
 		Pager: v.pager("/holds", len(list.Items), cursor, list.NextCursor, "state", state)}
 	if state == string(models.HoldWaiting) {
 		out.Empty = ui.Empty{Heading: v.tr("Nothing waits for a re-check"), Text: v.tr("When a goods receipt is missing, the agent holds the invoice here and looks again."), TestID: "empty"}
 	}
 	return render(v.c, http.StatusOK, views.Holds(out))
+}
+
+// holdStateName is a state of holds in words, as its tab has it.
+func (w words) holdStateName(state string) string {
+	if state == stateOverdue {
+		return w.tr("Overdue")
+	}
+	return w.holdBadge(models.HoldStatus(state), false).Text
+}
+
+func (w words) noHold(state string) string {
+	switch state {
+	case stateOverdue:
+		return w.tr("No hold is overdue")
+	case string(models.HoldEscalated):
+		return w.tr("No hold is escalated")
+	case string(models.HoldReleased):
+		return w.tr("No hold is released")
+	}
+	return w.tr("No hold is cancelled")
 }
 
 // isOverdue says whether a hold's check is due and not made.
@@ -63,24 +83,24 @@ func (v *visit) holdRows(items []queue.HoldView) []views.HoldRow {
 	rows := make([]views.HoldRow, 0, len(items))
 	for _, h := range items {
 		row := views.HoldRow{ID: h.HoldID, URL: holdURL(h.HoldID), Status: v.holdBadge(h.Status, v.isOverdue(h)), CodeWords: v.codeTitle(h.Code), Code: ui.Foreign(h.Code),
-			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: orderLine(h), Amount: v.figures(h.Amount, h.Currency), Currency: h.Currency,
+			InvoiceNumber: ui.Foreign(h.InvoiceNumber), Supplier: ui.Foreign(h.Supplier), PO: v.orderLine(h), Amount: v.figures(h.Amount, h.Currency), Currency: h.Currency,
 			Waiting: v.age(h.CreatedAt), Agent: ui.Foreign(h.Agent), Left: v.tr("%d of %d", h.ChecksLeft, h.MaxChecks)}
 		if h.Status == models.HoldWaiting {
 			row.NextCheck = v.due(h.NextCheckAt)
 		}
 		if made := h.MaxChecks - h.ChecksLeft; made > 0 && h.Status == models.HoldWaiting {
-			row.Last = "still missing after " + v.trn("%d check", "%d checks", made)
+			row.Last = v.trn("still missing after %d check", "still missing after %d checks", made)
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func orderLine(h queue.HoldView) ui.Foreign {
+func (w words) orderLine(h queue.HoldView) ui.Foreign {
 	if h.Line == nil {
 		return ui.Foreign(h.PoID)
 	}
-	return ui.Foreign(fmt.Sprintf("%s, line %d", h.PoID, *h.Line))
+	return ui.Foreign(w.tr("%s, line %d", h.PoID, *h.Line))
 }
 
 // goToHold enters the workspace that holds the hold.
@@ -116,7 +136,7 @@ func (v *visit) showHold() error {
 	badge := v.holdBadge(h.Status, v.isOverdue(h))
 	badge.TestID = "hold-status"
 	out := views.HoldPage{Page: around, ID: h.HoldID, BackURL: v.link("/holds"), Heading: v.codeTitle(h.Code), Code: ui.Foreign(h.Code), Status: badge,
-		Left: v.tr("%d of %d checks left", h.ChecksLeft, h.MaxChecks), Waiting: v.at(h.CreatedAt), Agent: ui.Foreign(h.Agent), PO: "PO " + orderLine(h),
+		Left: v.tr("%d of %d checks left", h.ChecksLeft, h.MaxChecks), Waiting: v.at(h.CreatedAt), Agent: ui.Foreign(h.Agent), PO: ui.Foreign(v.tr("PO %s", v.orderLine(h))),
 		Invoice: r.invoice(h.Invoice), Errors: r.seenErrors(h.Errors), Timeline: v.timeline(page.Timeline, nil)}
 	if h.Status == models.HoldWaiting {
 		out.NextCheck = v.due(h.NextCheckAt)
@@ -147,7 +167,7 @@ func (v *visit) cancelled(events []models.AuditEvent) ui.Notice {
 		}
 		var d eventData
 		_ = json.Unmarshal([]byte(e.Data), &d) // without a reason that can be read there is none
-		n.Heading, n.Text = ui.Foreign(e.ActorName).Plain()+" cancelled this hold "+v.ago(e.At), ui.Foreign(orSome(d.Reason, v.tr("No reason was given. No check of it comes due any more.")))
+		n.Heading, n.Text = v.tr("%s cancelled this hold %s", ui.Foreign(e.ActorName).Plain(), v.ago(e.At)), ui.Foreign(orSome(d.Reason, v.tr("No reason was given. No check of it comes due any more.")))
 	}
 	return n
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -86,7 +87,7 @@ func without(items []queue.CaseItem, shown ...[]queue.CaseItem) []queue.CaseItem
 }
 
 func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations int) string {
-	day := v.now.In(v.zone).Format("Monday 2 January 2006")
+	day := v.lang.Format(v.now.In(v.zone), lang.WeekdayLong)
 	open := int64(0)
 	for _, c := range work.Counts {
 		if c.Mine {
@@ -95,24 +96,24 @@ func (v *visit) homeLead(work queue.MyWork, waiting waitingCount, confirmations 
 	}
 	var parts []string
 	if open > 0 {
-		parts = append(parts, v.trn("%d case is open", "%d cases are open", int(open))+" in your queues")
+		parts = append(parts, v.trn("%d case is open in your queues", "%d cases are open in your queues", int(open)))
 	}
 	switch {
 	case waiting.more && waiting.n > 0:
 		parts = append(parts, v.tr("more than %d approvals wait for you", waiting.n))
 	case waiting.n > 0:
-		parts = append(parts, v.trn("%d approval waits", "%d approvals wait", waiting.n)+" for you")
+		parts = append(parts, v.trn("%d approval waits for you", "%d approvals wait for you", waiting.n))
 	}
 	if confirmations > 0 {
-		parts = append(parts, v.trn("%d confirmation waits", "%d confirmations wait", confirmations)+" for you")
+		parts = append(parts, v.trn("%d confirmation waits for you", "%d confirmations wait for you", confirmations))
 	}
 	switch {
 	case len(parts) > 0:
 		return day + ". " + strings.Join(parts, ", ") + "."
 	case len(work.Claimed) > 0:
-		return day + ". 0 cases are open in your queues."
+		return day + ". " + v.trn("%d case is open in your queues", "%d cases are open in your queues", 0) + "."
 	}
-	return day + ". Nothing waits for you."
+	return day + ". " + v.tr("Nothing waits for you.")
 }
 
 // nothingClaimed leads to the person's queue where most waits.
@@ -134,13 +135,13 @@ func (v *visit) queueCount(c queue.QueueCount) views.QueueCount {
 	out := views.QueueCount{Code: string(c.Queue), Name: v.queue(c.Queue), URL: v.link(queueURL(c.Queue)), Open: strconv.FormatInt(c.Open, 10), Oldest: v.caseDue(c.OldestDue), Mine: c.Mine,
 		OverdueURL: v.link(queueURL(c.Queue), "due", queue.DueOverdue), SoonURL: v.link(queueURL(c.Queue), "due", queue.DueSoon)}
 	if c.Overdue > 0 {
-		out.Overdue = overdueText(c.Overdue)
+		out.Overdue = v.overdueText(c.Overdue)
 	}
 	if c.DueSoon > 0 {
-		out.Soon = overdueText(c.DueSoon)
+		out.Soon = v.overdueText(c.DueSoon)
 	}
 	if c.Snoozed > 0 {
-		out.Snoozed = overdueText(c.Snoozed)
+		out.Snoozed = v.overdueText(c.Snoozed)
 	}
 	if c.Held > 0 {
 		out.Held = strconv.FormatInt(c.Held, 10)
@@ -148,9 +149,9 @@ func (v *visit) queueCount(c queue.QueueCount) views.QueueCount {
 	return out
 }
 
-func overdueText(n int64) string {
+func (w words) overdueText(n int64) string {
 	if n >= queue.MostOverdue {
-		return strconv.Itoa(queue.MostOverdue) + " or more"
+		return w.tr("%d or more", queue.MostOverdue)
 	}
 	return strconv.FormatInt(n, 10)
 }
@@ -165,7 +166,7 @@ func (v *visit) alerts(fraud []queue.FraudAlert, waiting []approvals.ListItem) [
 	}
 	for _, w := range waiting {
 		if left := w.ExpiresAt.Sub(v.now); left.Hours() < soonHours {
-			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "An approval request " + v.expires(w.ExpiresAt).Text, Text: ui.Foreign(v.tr("Without a decision it lapses and the write is refused.")),
+			out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("An approval request %s", v.expires(w.ExpiresAt).Text), Text: ui.Foreign(v.tr("Without a decision it lapses and the write is refused.")),
 				LinkText: v.tr("Decide it"), URL: requestURL(w.RequestID), TestID: "expiring"})
 		}
 	}
@@ -190,7 +191,7 @@ func (v *visit) unreported() ([]ui.Notice, error) {
 	return out, nil
 }
 
-// figures are what the navigation counts. Somebody without a role of people here has nothing to count.
+// counts are what the navigation counts. Somebody without a role of people here has nothing to count.
 func (v *visit) counts() (*figuresBeside, error) {
 	if v.counted != nil {
 		return v.counted, nil
@@ -233,10 +234,10 @@ func (v *visit) caseRows(items []queue.CaseItem, withQueue bool) []views.CaseRow
 		case models.CaseOpen:
 			row.Due = v.caseDue(i.DueAt)
 			if !i.SnoozedUntil.IsZero() {
-				row.Status = ui.Badge{Text: "Snoozed until " + v.clockIn(i.SnoozedUntil), Tone: ui.ToneNeutral, Sign: ui.SignPaused}
+				row.Status = ui.Badge{Text: v.tr("Snoozed until %s", v.clockIn(i.SnoozedUntil)), Tone: ui.ToneNeutral, Sign: ui.SignPaused}
 			}
 		case models.CaseHeld:
-			row.Due = ui.Moment{Text: "until " + v.date(i.HeldUntil), Absolute: v.weekday(i.HeldUntil), ISO: i.HeldUntil.String()}
+			row.Due = ui.Moment{Text: v.tr("until %s", v.date(i.HeldUntil)), Absolute: v.weekday(i.HeldUntil), ISO: i.HeldUntil.String()}
 		}
 		if i.ClaimedBy != nil {
 			row.ClaimedBy = *i.ClaimedBy

@@ -89,7 +89,7 @@ func (v *visit) setHours() error {
 		v.p.say(v.c, "hours_saved")
 		return seeOther(v.c, string(v.link(hoursPath)))
 	}
-	r, ok := refuse(err, formHours, v.tr("The hours were not saved"), typed, nil)
+	r, ok := v.refuse(err, formHours, v.tr("The hours were not saved"), typed, nil)
 	if !ok {
 		return err
 	}

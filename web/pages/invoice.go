@@ -295,7 +295,7 @@ func (v *visit) caseState(c queue.InvoiceCase) ui.Foreign {
 }
 
 func (v *visit) holdState(h queue.HoldView) ui.Foreign {
-	what := v.codeTitle(h.Code) + ", PO " + string(orderLine(h))
+	what := v.codeTitle(h.Code) + ", PO " + string(v.orderLine(h))
 	switch h.Status {
 	case models.HoldReleased:
 		return ui.Foreign(what + ": available now; the wait is over.")

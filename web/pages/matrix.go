@@ -210,7 +210,7 @@ func (v *visit) tryRequest() error {
 			CostCentre: typed["cost_centre"], Amount: typed["amount"], Currency: typed["currency"], Asker: typed["asker"]})
 		if err == nil {
 			out.Result = v.tryResult(result, typed)
-		} else if r, ok := refuse(err, "try", v.tr("The request could not be tried"), typed, nil); ok {
+		} else if r, ok := v.refuse(err, "try", v.tr("The request could not be tried"), typed, nil); ok {
 			refused, status = r, formStatus(err)
 		} else {
 			return err
@@ -323,7 +323,7 @@ func (v *visit) applyImport() error {
 		v.p.say(v.c, "rules_imported")
 		return seeOther(v.c, string(v.link("/settings/rules")))
 	}
-	r, ok := refuse(err, "import", v.tr("Nothing was imported"), nil, nil)
+	r, ok := v.refuse(err, "import", v.tr("Nothing was imported"), nil, nil)
 	if !ok {
 		return err
 	}

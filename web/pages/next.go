@@ -133,20 +133,20 @@ func (w words) listName(o origin) string {
 	case allCasesPath:
 		return w.tr("All cases")
 	case "/approvals":
-		return "Approvals"
+		return w.tr("Approvals")
 	case "/confirmations":
-		return "Confirmations"
+		return w.tr("Confirmations")
 	case "/holds":
-		return "Holds"
+		return w.tr("Holds")
 	case "/search":
-		return "Search"
+		return w.trc("the page", "Search")
 	}
-	return "Your desk"
+	return w.tr("Your desk")
 }
 
 // caseFilter is what a list of cases shows. Amounts without a currency are those of the workspace's.
 func (o origin) caseFilter(currency string) queue.Filter {
-	return listOf(o.queue(), o.query.Get, currency).filter
+	return (words{}).listOf(o.queue(), o.query.Get, currency).filter
 }
 
 func (o origin) waitingFilter() approvals.WaitingFilter {
@@ -356,11 +356,11 @@ func (v *visit) nothingLeft(o origin) error {
 	if err != nil {
 		return err
 	}
-	page, err := v.page("Nothing left in "+v.listName(o), v.link("/next", "from", o.address), "")
+	page, err := v.page(v.tr("Nothing left in %s", v.listName(o)), v.link("/next", "from", o.address), "")
 	if err != nil {
 		return err
 	}
-	out := views.NothingLeftPage{Page: page, Heading: "Nothing left in " + v.listName(o), Text: v.tr("What is still in this list is with somebody else, or the list is empty."), ListURL: templ.SafeURL(o.address)}
+	out := views.NothingLeftPage{Page: page, Heading: v.tr("Nothing left in %s", v.listName(o)), Text: v.tr("What is still in this list is with somebody else, or the list is empty."), ListURL: templ.SafeURL(o.address)}
 	for _, c := range beside.queues {
 		if c.Mine && c.Open > 0 && c.Queue != o.queue() {
 			out.Others = append(out.Others, views.Waiting{Text: v.queue(c.Queue), Count: strconv.FormatInt(c.Open, 10), URL: v.link(queueURL(c.Queue))})

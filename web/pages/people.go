@@ -210,7 +210,7 @@ func (v *visit) addPerson() error {
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link("/settings/people")))
 	}
-	r, ok := refuse(err, formPerson, v.tr("Nobody was added"), typed, nil)
+	r, ok := v.refuse(err, formPerson, v.tr("Nobody was added"), typed, nil)
 	if !ok {
 		return v.refusedOnPeople(err, "")
 	}
@@ -404,7 +404,7 @@ func (v *visit) personChanged(id string, err error, form, heading, message strin
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link(personPath(id))))
 	}
-	r, ok := refuse(err, form, heading, nil, nil)
+	r, ok := v.refuse(err, form, heading, nil, nil)
 	if !ok {
 		return v.refusedOnPeople(err, id)
 	}
@@ -441,7 +441,7 @@ func (v *visit) deactivatePerson() error {
 		v.p.say(v.c, "deactivated")
 		return seeOther(v.c, string(v.link("/settings/people")))
 	}
-	r, ok := refuse(err, formDeactivate, v.tr("Nothing was changed"), typed, nil)
+	r, ok := v.refuse(err, formDeactivate, v.tr("Nothing was changed"), typed, nil)
 	if !ok {
 		return v.refusedOnPeople(err, id)
 	}

@@ -34,7 +34,7 @@ func (v *visit) setPreferences() error {
 		v.p.say(v.c, "preferences_set")
 		return seeOther(v.c, string(v.link(mePath)))
 	}
-	r, ok := refuse(err, formPreferences, v.tr("Nothing was changed"), typed, nil)
+	r, ok := v.refuse(err, formPreferences, v.tr("Nothing was changed"), typed, nil)
 	if !ok {
 		return err
 	}

@@ -27,7 +27,7 @@ func (v *visit) proposedCall(page queue.CasePage, c queue.ProposedCall, form cas
 		shown := v.reader().call(call.Tool, call.Arguments)
 		out.InWords = shown.InWords
 	}
-	out.Tick = ui.Field{Name: name, Label: "Ask for " + out.Tool.Plain(), Kind: ui.FieldCheckbox, Value: "yes", Checked: form.typed[name] == "yes", TestID: "propose"}
+	out.Tick = ui.Field{Name: name, Label: v.tr("Ask for %s", out.Tool.Plain()), Kind: ui.FieldCheckbox, Value: "yes", Checked: form.typed[name] == "yes", TestID: "propose"}
 	field := func(f ui.Field, prefilled string) {
 		f.Name = name + "." + f.Name
 		f.Value = prefilled
@@ -108,7 +108,7 @@ func (v *visit) approverSearch(requestID string) (*views.ApproverSearch, error) 
 	q := request.Request
 	out := &views.ApproverSearch{Amount: v.money(q.Amount, q.Currency), Tried: v.tried(request.Tried)}
 	out.Facts = append(pairs(v.tr("What is asked"), q.Summary, v.tr("Tool"), q.Tool, v.tr("Amount"), out.Amount, v.tr("Document type"), orSome(q.DocumentType, v.tr("none named")), v.tr("Cost centre"), q.CostCentre,
-		v.tr("Posting date"), v.date(q.PostingDate), v.tr("Asked by"), q.AskerName), pairs(v.tr("Why nobody can decide"), request.Unrouted)...)
+		v.tr("Posting date"), v.date(q.PostingDate), v.tr("Asked by"), q.AskerName), pairs(v.tr("Why nobody can decide"), v.said(request.Unrouted))...)
 	try := url.Values{"tool": {q.Tool}, "amount": {q.Amount}, "currency": {q.Currency}}
 	for name, value := range map[string]string{"document_type": q.DocumentType, "supplier": q.SupplierID, "cost_centre": q.CostCentre} {
 		if value != "" {
@@ -127,7 +127,7 @@ func (v *visit) approverSearch(requestID string) (*views.ApproverSearch, error) 
 		return nil, err
 	}
 	for _, p := range people {
-		c := views.ApproverCandidate{Name: p.Name, Email: p.Email, Limit: p.Limit, Absence: p.Absence, Why: ui.Foreign(p.Why)}
+		c := views.ApproverCandidate{Name: p.Name, Email: p.Email, Limit: p.Limit, Absence: v.said(p.Absence), Why: ui.Foreign(v.said(p.Why))}
 		if p.May {
 			out.Candidates = append(out.Candidates, c)
 		} else {
@@ -139,7 +139,7 @@ func (v *visit) approverSearch(requestID string) (*views.ApproverSearch, error) 
 
 // offerCandidates lets the person choose among those who can be named. Without any the field stays as it
 // is, since the desk says why whoever is typed cannot.
-func offerCandidates(form *views.DecisionForm, search *views.ApproverSearch) {
+func (w words) offerCandidates(form *views.DecisionForm, search *views.ApproverSearch) {
 	if form == nil || search == nil || len(search.Candidates) == 0 {
 		return
 	}
@@ -149,11 +149,11 @@ func offerCandidates(form *views.DecisionForm, search *views.ApproverSearch) {
 			if f.Name != "input.person" {
 				continue
 			}
-			options := []ui.Option{{Value: "", Label: "Choose who decides"}}
+			options := []ui.Option{{Value: "", Label: w.tr("Choose who decides")}}
 			for _, c := range search.Candidates {
 				label := c.Name
 				if c.Limit != "" {
-					label += ", up to " + c.Limit
+					label += ", " + w.tr("up to %s", c.Limit)
 				}
 				if c.Absence != "" {
 					label += ", " + c.Absence
@@ -163,7 +163,7 @@ func offerCandidates(form *views.DecisionForm, search *views.ApproverSearch) {
 			if f.Value != "" && !slices.ContainsFunc(options, func(o ui.Option) bool { return o.Selected }) {
 				options = append(options, ui.Option{Value: f.Value, Label: f.Value, Selected: true})
 			}
-			f.Kind, f.Options, f.Label, f.Autocomplete = ui.FieldSelect, options, "Approver", ""
+			f.Kind, f.Options, f.Label, f.Autocomplete = ui.FieldSelect, options, w.tr("Approver"), ""
 		}
 	}
 }

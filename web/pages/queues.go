@@ -12,6 +12,7 @@ import (
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -50,7 +51,7 @@ type caseList struct {
 
 // listOf reads the list of an address. What it does not know is an issue and narrows nothing. Amounts
 // without a currency are meant in the workspace's own.
-func listOf(q models.Queue, ask func(name string) string, currency string) caseList {
+func (w words) listOf(q models.Queue, ask func(name string) string, currency string) caseList {
 	l := caseList{queue: q, asked: map[string]string{}, filter: queue.Filter{Queue: q}, issues: map[string]string{}}
 	for _, name := range queueFilters {
 		if value := strings.TrimSpace(strings.ToValidUTF8(ask(name), "\uFFFD")); value != "" {
@@ -61,14 +62,14 @@ func listOf(q models.Queue, ask func(name string) string, currency string) caseL
 	known := func(name string, values ...string) string {
 		value := l.asked[name]
 		if value != "" && !slices.Contains(values, value) {
-			l.issues[name] = "there is no " + ui.Foreign(clip(value)).Plain() + " to choose"
+			l.issues[name] = w.tr("there is no %s to choose", ui.Foreign(clip(value)).Plain())
 			return ""
 		}
 		return value
 	}
 	text := func(name string) string {
 		if len(l.asked[name]) > maxFilter {
-			l.issues[name] = fmt.Sprintf("must have at most %d characters", maxFilter)
+			l.issues[name] = w.tr("must have at most %d characters", maxFilter)
 			return ""
 		}
 		return l.asked[name]
@@ -81,7 +82,7 @@ func listOf(q models.Queue, ask func(name string) string, currency string) caseL
 	case state == stateSnoozed:
 		f.Status, f.Snoozed = models.CaseOpen, queue.SnoozedOnly
 	case f.Status != models.CaseOpen && f.Due != "":
-		l.issues["due"] = "only an open case is due"
+		l.issues["due"] = w.tr("only an open case is due")
 		f.Due = ""
 	case f.Status == models.CaseOpen && f.Due == "":
 		f.Snoozed = queue.SnoozedNot // what is due is due, snoozed or not
@@ -98,10 +99,10 @@ func listOf(q models.Queue, ask func(name string) string, currency string) caseL
 	}
 	f.Supplier, f.InvoiceNumber, f.InvoiceID, f.PoID, f.RunID, f.Agent = text("supplier"), text("number"), text("invoice_id"), text("po_id"), text("run_id"), text("agent")
 	if f.InvoiceNumber != "" && models.NormaliseNumber(f.InvoiceNumber) == "" {
-		l.issues["number"] = "must have a letter or a digit"
+		l.issues["number"] = w.tr("must have a letter or a digit")
 		f.InvoiceNumber = ""
 	}
-	l.readAmounts(currency)
+	w.readAmounts(&l, currency)
 	f.Sort = known("sort", queue.Sorts()...)
 	if f.Sort == "" {
 		f.Sort = queue.SortDue
@@ -113,11 +114,11 @@ func listOf(q models.Queue, ask func(name string) string, currency string) caseL
 }
 
 // readAmounts reads the range of amounts.
-func (l *caseList) readAmounts(currency string) {
+func (w words) readAmounts(l *caseList, currency string) {
 	f := &l.filter
 	if code := l.asked["currency"]; code != "" {
 		if !models.ValidCurrency(code) {
-			l.issues["currency"] = models.ErrCurrencyUnknown.Error()
+			l.issues["currency"] = w.said(models.ErrCurrencyUnknown.Error())
 			return // an amount of an unknown currency is none
 		}
 		f.Currency, currency = code, code
@@ -132,14 +133,14 @@ func (l *caseList) readAmounts(currency string) {
 		}
 		m, err := models.ParseMoney(l.asked[end.name], currency)
 		if err != nil {
-			l.issues[end.name] = err.Error()
+			l.issues[end.name] = w.said(err.Error())
 			continue
 		}
 		*end.into, f.Currency = l.asked[end.name], currency
 		ends = append(ends, m)
 	}
 	if len(ends) == 2 && ends[0].SortKey() > ends[1].SortKey() {
-		l.issues["amount_to"] = "must not be less than the amount it begins with"
+		l.issues["amount_to"] = w.tr("must not be less than the amount it begins with")
 		f.AmountTo = ""
 	}
 }
@@ -199,7 +200,7 @@ func (l caseList) address() (path, query string) {
 }
 
 // readList reads the list that an address within the desk names.
-func readList(path, query, currency string) (caseList, bool) {
+func (w words) readList(path, query, currency string) (caseList, bool) {
 	q := models.Queue(strings.TrimPrefix(path, "/queues/"))
 	if path == allCasesPath {
 		q = ""
@@ -210,12 +211,12 @@ func readList(path, query, currency string) (caseList, bool) {
 	if err != nil {
 		return caseList{}, false
 	}
-	return listOf(q, values.Get, currency), true
+	return w.listOf(q, values.Get, currency), true
 }
 
 // here is the list of the address that was asked for.
 func (v *visit) listHere(q models.Queue) caseList {
-	return listOf(q, func(name string) string { return v.c.Query(name) }, v.ws.Currency)
+	return v.listOf(q, func(name string) string { return v.c.Query(name) }, v.ws.Currency)
 }
 
 // showQueue is GET /queues/{queue}.
@@ -237,7 +238,7 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	f.Cursor, f.Limit = strings.Clone(v.c.Query("cursor")), listShown
 	list, err := v.p.queue.List(v.ctx, v.by, f)
 	if models.IsCode(err, models.BadRequest) && f.Cursor != "" {
-		l.issues["cursor"] = v.tr("belongs to another list, so this one begins at its beginning")
+		l.issues["cursor"] = v.tr("The page belongs to another list, so this one begins at its beginning.")
 		f.Cursor = ""
 		list, err = v.p.queue.List(v.ctx, v.by, f)
 	}
@@ -266,7 +267,7 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	}
 	out.Errors = ui.ErrorsOf(out.Filter.Fields...)
 	if text := l.issues["cursor"]; text != "" {
-		out.Errors = append(out.Errors, ui.FieldError{Text: "The page " + text + "."})
+		out.Errors = append(out.Errors, ui.FieldError{Text: text})
 		status = http.StatusBadRequest
 	}
 	if len(out.Errors) > 0 && status == http.StatusOK {
@@ -299,7 +300,7 @@ func countsIn(q models.Queue, all []queue.QueueCount) queue.QueueCount {
 
 func (w words) listLead(q models.Queue, n queue.QueueCount) string {
 	if q == "" {
-		return "Every queue together. " + w.queueLoad(n)
+		return w.tr("Every queue together.") + " " + w.queueLoad(n)
 	}
 	return w.queueLead(n)
 }
@@ -307,9 +308,9 @@ func (w words) listLead(q models.Queue, n queue.QueueCount) string {
 func (w words) queueLead(n queue.QueueCount) string {
 	roles := make([]string, 0, 2)
 	for _, r := range n.Queue.Roles() {
-		roles = append(roles, w.lower(w.said(r.Title())))
+		roles = append(roles, w.lower(w.role(r)))
 	}
-	return "Worked by " + w.list(roles) + ". " + w.queueLoad(n)
+	return w.tr("Worked by %s.", w.list(roles)) + " " + w.queueLoad(n)
 }
 
 // listTabs are the states of the list. What narrows it stays; the counts are of all there is, so they
@@ -329,10 +330,10 @@ func (v *visit) listTabs(l caseList, n queue.QueueCount) []ui.Tab {
 	}
 	return []ui.Tab{
 		tab(v.tr("Open"), fmt.Sprint(n.Open), "filter-open", plain && f.Status == models.CaseOpen),
-		tab(v.tr("Overdue"), overdueText(n.Overdue), "filter-overdue", f.Due == queue.DueOverdue, "due", queue.DueOverdue),
-		tab(v.tr("Due soon"), overdueText(n.DueSoon), "filter-soon", f.Due == queue.DueSoon, "due", queue.DueSoon),
+		tab(v.tr("Overdue"), v.overdueText(n.Overdue), "filter-overdue", f.Due == queue.DueOverdue, "due", queue.DueOverdue),
+		tab(v.tr("Due soon"), v.overdueText(n.DueSoon), "filter-soon", f.Due == queue.DueSoon, "due", queue.DueSoon),
 		tab(v.tr("Due today"), "", "filter-today", f.Due == queue.DueToday, "due", queue.DueToday),
-		tab(v.tr("Snoozed"), overdueText(n.Snoozed), "filter-snoozed", f.Snoozed == queue.SnoozedOnly, "state", stateSnoozed),
+		tab(v.tr("Snoozed"), v.overdueText(n.Snoozed), "filter-snoozed", f.Snoozed == queue.SnoozedOnly, "state", stateSnoozed),
 		tab(v.tr("Held"), fmt.Sprint(n.Held), "filter-held", f.Status == models.CaseHeld, "state", string(models.CaseHeld)),
 		tab(v.tr("Resolved"), "", "filter-resolved", f.Status == models.CaseResolved, "state", string(models.CaseResolved)),
 	}
@@ -340,14 +341,14 @@ func (v *visit) listTabs(l caseList, n queue.QueueCount) []ui.Tab {
 
 // sortWords are the sorts of a list, in words.
 var sortWords = []struct{ sort, words string }{
-	{queue.SortDue, "the first due first"}, {queue.SortDueLast, "the last due first"}, {queue.SortOldest, "the oldest first"}, {queue.SortNewest, "the newest first"},
-	{queue.SortLargest, "the largest amount first"}, {queue.SortSmallest, "the smallest amount first"},
+	{queue.SortDue, lang.Mark("the first due first")}, {queue.SortDueLast, lang.Mark("the last due first")}, {queue.SortOldest, lang.Mark("the oldest first")},
+	{queue.SortNewest, lang.Mark("the newest first")}, {queue.SortLargest, lang.Mark("the largest amount first")}, {queue.SortSmallest, lang.Mark("the smallest amount first")},
 }
 
-func wordsOfSort(sort string) string {
-	for _, w := range sortWords {
-		if w.sort == sort {
-			return w.words
+func (w words) sortName(sort string) string {
+	for _, s := range sortWords {
+		if s.sort == sort {
+			return w.tr(s.words)
 		}
 	}
 	return ""
@@ -368,27 +369,39 @@ func (v *visit) sortHeads(l caseList) []views.SortHead {
 			if slices.Contains(ascending, l.filter.Sort) {
 				h.Sorted = "ascending"
 			}
-			h.Words = "sorted: " + wordsOfSort(l.filter.Sort) + "; turn round"
+			h.Words = v.tr("sorted: %s; turn round", v.sortName(l.filter.Sort))
 		default:
-			h.Words = "sort: " + wordsOfSort(to)
+			h.Words = v.tr("sort: %s", v.sortName(to))
 		}
 		h.URL = v.link(l.path(), l.query(nil, "sort", to)...)
 		return h
 	}
 	return []views.SortHead{
-		column(v.tr("Due"), queue.SortDue, queue.SortDueLast, queue.SortDue),
-		column(v.tr("Amount"), queue.SortLargest, queue.SortSmallest, queue.SortSmallest),
-		column(v.tr("Age"), queue.SortOldest, queue.SortNewest, queue.SortNewest),
+		column(views.ColumnDue, queue.SortDue, queue.SortDueLast, queue.SortDue),
+		column(views.ColumnAmount, queue.SortLargest, queue.SortSmallest, queue.SortSmallest),
+		column(views.ColumnAge, queue.SortOldest, queue.SortNewest, queue.SortNewest),
 	}
 }
 
 // Words of the choices of the filters.
 var (
-	dueChoices  = map[string]string{queue.DueSoon: "soon", queue.DueOverdue: "overdue", queue.DueToday: "today"}
-	ageWords    = map[string]string{"1d": "a day or more", "3d": "3 days or more", "7d": "a week or more", "30d": "30 days or more"}
-	holderWords = map[string]string{queue.ClaimedByMe: "you", queue.ClaimedByNobody: "nobody", queue.ClaimedBySomebody: "somebody"}
-	stateWords  = map[string]string{stateSnoozed: "snoozed", "held": "held", "resolved": "resolved"}
+	dueChoices = map[string]string{queue.DueSoon: lang.Mark("soon"), queue.DueOverdue: lang.Mark("overdue"), queue.DueToday: lang.Mark("today")}
+	ageWords   = map[string]string{"1d": lang.Mark("a day or more"), "3d": lang.Mark("3 days or more"), "7d": lang.Mark("a week or more"), "30d": lang.Mark("30 days or more")}
+	stateWords = map[string]string{stateSnoozed: lang.Mark("snoozed"), "held": lang.Mark("held"), "resolved": lang.Mark("resolved")}
 )
+
+// holder is a choice of who has claimed a case, behind "Claimed by".
+func (w words) holder(choice string) string {
+	switch choice {
+	case queue.ClaimedByMe:
+		return w.trc("claimed by", "you")
+	case queue.ClaimedByNobody:
+		return w.trc("claimed by", "nobody")
+	case queue.ClaimedBySomebody:
+		return w.trc("claimed by", "somebody")
+	}
+	return ""
+}
 
 // listFilter is the form that narrows the list, and what it is narrowed to.
 func (v *visit) listFilter(l caseList) views.ListFilter {
@@ -408,7 +421,9 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 		}
 		return f
 	}
-	in := func(m map[string]string) func(string) string { return func(s string) string { return upper(m[s]) } }
+	in := func(m map[string]string) func(string) string {
+		return func(s string) string { return upper(v.tr(m[s])) }
+	}
 	codes := make([]string, 0, len(models.Outcomes())+1)
 	for _, o := range models.Outcomes() {
 		codes = append(codes, string(o.Code))
@@ -426,16 +441,16 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 		choose("due", v.tr("Due"), v.tr("Any time"), []string{queue.DueOverdue, queue.DueSoon, queue.DueToday}, in(dueChoices)),
 		choose("age", v.tr("Age"), v.tr("Any age"), queue.Ages(), in(ageWords)),
 		choose("code", v.tr("Stopped because"), v.tr("Anything"), codes, func(s string) string { return v.codeWords(models.Code(s)) }),
-		choose("claimed_by", v.tr("Claimed by"), v.tr("Anybody or nobody"), []string{queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody}, in(holderWords)),
+		choose("claimed_by", v.tr("Claimed by"), v.tr("Anybody or nobody"), []string{queue.ClaimedByMe, queue.ClaimedByNobody, queue.ClaimedBySomebody}, func(s string) string { return upper(v.holder(s)) }),
 		text("supplier", v.tr("Supplier"), v.tr("Id, or the name as it was sent")),
 		text("number", v.tr("Invoice number"), ""),
-		text("po_id", "PO", ""),
+		text("po_id", v.tr("PO"), ""),
 		text("run_id", v.tr("Run of the agent"), ""),
 		text("agent", v.tr("Agent"), v.tr("Its name")),
 		{Name: "amount_from", Label: v.tr("Amount from"), Kind: ui.FieldAmount, Value: l.asked["amount_from"], Hint: v.tr("Such as 1234.50; credit notes are below 0")},
 		{Name: "amount_to", Label: v.tr("Amount to"), Kind: ui.FieldAmount, Value: l.asked["amount_to"]},
-		{Name: "currency", Label: v.tr("Currency"), Value: l.asked["currency"], Placeholder: v.ws.Currency, Hint: "Of amounts; without one " + v.ws.Currency},
-		choose("sort", v.tr("Sorted by"), v.tr("As usual"), sorts, func(s string) string { return upper(wordsOfSort(s)) }),
+		{Name: "currency", Label: v.tr("Currency"), Value: l.asked["currency"], Placeholder: v.ws.Currency, Hint: v.tr("Of amounts; without one %s", v.ws.Currency)},
+		choose("sort", v.tr("Sorted by"), v.tr("As usual"), sorts, func(s string) string { return upper(v.sortName(s)) }),
 	}
 	for i := range out.Fields {
 		out.Fields[i].Error = l.issues[out.Fields[i].Name]
@@ -449,9 +464,9 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 
 func (w words) codeWords(c models.Code) string {
 	if c == queue.NoCode {
-		return "None of the named errors"
+		return w.tr("None of the named errors")
 	}
-	return w.said(c.Title())
+	return w.codeTitle(c)
 }
 
 // chips are what the list is narrowed to, each with the way back.
@@ -463,18 +478,18 @@ func (v *visit) chips(l caseList) (chips []views.Chip) {
 		}
 	}
 	if l.issues["state"] == "" {
-		add(v.tr("State"), stateWords[l.asked["state"]], "state")
+		add(v.tr("State"), v.tr(stateWords[l.asked["state"]]), "state")
 	}
-	add(v.tr("Due"), dueChoices[f.Due], "due")
-	add(v.tr("Age"), ageWords[f.Age], "age")
+	add(v.tr("Due"), v.tr(dueChoices[f.Due]), "due")
+	add(v.tr("Age"), v.tr(ageWords[f.Age]), "age")
 	if f.Code != "" {
 		add(v.tr("Stopped because"), v.codeWords(f.Code), "code")
 	}
-	add(v.tr("Claimed by"), orSome(holderWords[f.ClaimedBy], f.ClaimedBy), "claimed_by")
+	add(v.tr("Claimed by"), orSome(v.holder(f.ClaimedBy), f.ClaimedBy), "claimed_by")
 	add(v.tr("Supplier"), f.Supplier, "supplier")
 	add(v.tr("Invoice number"), f.InvoiceNumber, "number")
 	add(v.tr("Invoice"), f.InvoiceID, "invoice_id")
-	add("PO", f.PoID, "po_id")
+	add(v.tr("PO"), f.PoID, "po_id")
 	add(v.tr("Run"), f.RunID, "run_id")
 	add(v.tr("Agent"), f.Agent, "agent")
 	if f.AmountFrom != "" {
@@ -524,7 +539,7 @@ func (v *visit) emptyList(l caseList) ui.Empty {
 	case f.Due == queue.DueSoon:
 		return open(ui.Empty{Heading: v.tr("Nothing is due soon here"), Text: v.tr("When a case comes close to the time it is due, it appears here by itself.")})
 	case f.Due == queue.DueToday:
-		return open(ui.Empty{Heading: v.tr("Nothing is due today here"), Text: "Days are those of " + v.zone.String() + "."})
+		return open(ui.Empty{Heading: v.tr("Nothing is due today here"), Text: v.tr("Days are those of %s.", v.zone.String())})
 	case f.Snoozed == queue.SnoozedOnly:
 		return open(ui.Empty{Heading: v.tr("Nothing is snoozed here"), Text: v.tr("A snoozed case is out of the list until the time somebody chose, and comes back by itself.")})
 	case f.Status == models.CaseHeld:
@@ -559,6 +574,6 @@ func (v *visit) tickable(out *views.QueuePage, l caseList, query []string) {
 	out.Pick = &views.PickCases{URL: bulkPath, CSRF: v.csrf, Back: string(v.link(l.path(), query...)), All: all,
 		AllURL: v.link(l.path(), append(slices.Clone(query), "select", "all")...), NoneURL: v.link(l.path(), query...)}
 	for _, act := range queue.BulkActs() {
-		out.Pick.Acts = append(out.Pick.Acts, ui.Button{Label: bulkWords[act].verb + "…", Variant: ui.ButtonPlain, Name: "act", Value: string(act), TestID: "bulk-" + string(act)})
+		out.Pick.Acts = append(out.Pick.Acts, ui.Button{Label: v.bulkWords(act).verb + "…", Variant: ui.ButtonPlain, Name: "act", Value: string(act), TestID: "bulk-" + string(act)})
 	}
 }

@@ -54,7 +54,7 @@ func (v *visit) sheet(l caseList) error {
 		defer stop()
 		err := desk.WriteSheet(ctx, by, l.filter, zone, func(id string) string { return base + string(caseURL(id)) }, to)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			log.Warn(v.tr("a list was not exported to its end"), "cause", err)
+			log.Warn("a list was not exported to its end", "cause", err)
 		}
 		_ = to.CloseWithError(err) // never fails
 	}()

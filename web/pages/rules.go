@@ -72,7 +72,7 @@ func (v *visit) addRule() error {
 		v.p.say(v.c, "rule_added")
 		return seeOther(v.c, string(v.link("/settings/rules")))
 	}
-	r, ok := refuse(err, formRule, v.tr("The rule was not added"), typed, nil)
+	r, ok := v.refuse(err, formRule, v.tr("The rule was not added"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -113,7 +113,7 @@ func (v *visit) ruleChanged(err error, form, heading, id string, typed map[strin
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.ruleURL(id)))
 	}
-	r, ok := refuse(err, form, heading, typed, nil)
+	r, ok := v.refuse(err, form, heading, typed, nil)
 	if !ok {
 		return err
 	}

@@ -41,7 +41,7 @@ func (v *visit) keptViews(limit int) ([]keptView, int, error) {
 	var lists []queue.Filter
 	for i, s := range saved {
 		kept[i] = keptView{SavedView: s}
-		kept[i].list, kept[i].known = readList(s.Path, s.Query, v.ws.Currency)
+		kept[i].list, kept[i].known = v.readList(s.Path, s.Query, v.ws.Currency)
 		lists = append(lists, kept[i].list.filter)
 	}
 	found, err := v.p.queue.CountEach(v.ctx, v.by, lists, mostInView)
@@ -82,11 +82,11 @@ func (v *visit) viewsNav(kept []keptView, all int, self templ.SafeURL) *views.Na
 	g := &views.NavGroup{Heading: v.tr("Your views")}
 	for _, k := range kept {
 		at := k.url(v)
-		g.Items = append(g.Items, views.NavItem{Label: ui.Foreign(k.Name).Plain(), URL: at, Count: k.count(), CountIs: "cases", Current: sameList(at, self), TestID: "nav-view"})
+		g.Items = append(g.Items, views.NavItem{Label: ui.Foreign(k.Name).Plain(), URL: at, Count: k.count(), CountIs: v.tr("cases"), Current: sameList(at, self), TestID: "nav-view"})
 	}
 	label := v.tr("Change these views")
 	if all > len(kept) {
-		label = "All " + strconv.Itoa(all) + " views"
+		label = v.tr("All %d views", all)
 	}
 	g.Items = append(g.Items, views.NavItem{Label: label, URL: v.link(viewsPath), Current: pathOf(self) == viewsPath, TestID: "nav-views"})
 	return g
@@ -134,7 +134,7 @@ func (v *visit) saveView() error {
 	u, err := url.Parse(localPath(typed["list"]))
 	l, known := caseList{}, false
 	if err == nil {
-		l, known = readList(u.Path, u.RawQuery, v.ws.Currency)
+		l, known = v.readList(u.Path, u.RawQuery, v.ws.Currency)
 	}
 	if !known || len(l.issues) > 0 {
 		return models.Invalid(models.Issue{Path: "/list", Message: "is no list of cases that can be kept"})
@@ -144,7 +144,7 @@ func (v *visit) saveView() error {
 		v.p.say(v.c, "view_kept")
 		return seeOther(v.c, string(v.link(l.path(), l.query(nil)...)))
 	}
-	refused, ok := refuse(err, formView, v.tr("The list was not kept"), typed, nil)
+	refused, ok := v.refuse(err, formView, v.tr("The list was not kept"), typed, nil)
 	if !ok {
 		return err
 	}
@@ -164,7 +164,7 @@ func (v *visit) renderViews(id string, refused refusal, status int) error {
 	if err != nil {
 		return err
 	}
-	out := views.ViewsPage{Page: page, Lead: "Lists you keep in " + v.ws.Name + ". Nobody else sees them.",
+	out := views.ViewsPage{Page: page, Lead: v.tr("Lists you keep in %s. Nobody else sees them.", v.ws.Name),
 		Empty: ui.Empty{Heading: v.tr("You keep no views"), Text: v.tr("Narrow a list of cases to what you often look for, then keep it under a name at the foot of the page."), LinkText: v.tr("All cases"), URL: v.link(allCasesPath), TestID: "empty"}}
 	for _, k := range kept {
 		at := viewsPath + "/" + url.PathEscape(k.ID)
@@ -174,7 +174,7 @@ func (v *visit) renderViews(id string, refused refusal, status int) error {
 		if !k.known {
 			view.Where = v.tr("A list the desk does not know any more")
 			view.Chips = nil
-		} else if words := wordsOfSort(k.list.asked["sort"]); words != "" {
+		} else if words := v.sortName(k.list.asked["sort"]); words != "" {
 			view.Chips = append(view.Chips, views.Chip{Name: words})
 		}
 		if k.ID == id {
@@ -195,7 +195,7 @@ func (v *visit) renameView() error {
 		v.p.say(v.c, "view_renamed")
 		return seeOther(v.c, string(v.link(viewsPath)))
 	}
-	refused, ok := refuse(err, formView, v.tr("The view keeps its name"), typed, nil)
+	refused, ok := v.refuse(err, formView, v.tr("The view keeps its name"), typed, nil)
 	if !ok {
 		return err
 	}

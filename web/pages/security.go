@@ -39,7 +39,7 @@ func (v *visit) serversChanged(err error, form, heading string, typed map[string
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link("/settings/servers")))
 	}
-	r, ok := refuse(err, form, heading, typed, nil)
+	r, ok := v.refuse(err, form, heading, typed, nil)
 	if !ok {
 		return err
 	}
@@ -158,7 +158,7 @@ func (v *visit) setBlock() error {
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link("/settings/security")))
 	}
-	r, ok := refuse(err, "block", v.tr("Nothing was changed"), typed, nil)
+	r, ok := v.refuse(err, "block", v.tr("Nothing was changed"), typed, nil)
 	if !ok {
 		return err
 	}

@@ -73,7 +73,7 @@ func (r refusal) summary(fields ...ui.Field) []ui.FieldError {
 // refuse turns the refusal of a service into that of a form. ok is false for errors that are not about
 // what was typed. names translates the service's pointers, "/period_closed_through", into field names;
 // without a translation the pointer's own name counts.
-func refuse(err error, form, heading string, typed, names map[string]string) (r refusal, ok bool) {
+func (w words) refuse(err error, form, heading string, typed, names map[string]string) (r refusal, ok bool) {
 	ne, named := models.AsNamed(err)
 	if !named || (ne.Code != models.ValidationError && ne.Code != models.Unprocessable && ne.Code != models.Conflict) {
 		return refusal{}, false
@@ -88,10 +88,10 @@ func refuse(err error, form, heading string, typed, names map[string]string) (r 
 		if r.problems[name] != "" {
 			r.problems[name] += "; "
 		}
-		r.problems[name] += ui.Foreign(is.Message).Plain()
+		r.problems[name] += ui.Foreign(w.said(is.Message)).Plain()
 	}
 	if len(issues) == 0 {
-		r.problems[""] = ne.Message
+		r.problems[""] = w.said(ne.Message)
 	}
 	return r, true
 }
@@ -194,7 +194,7 @@ func (v *visit) changed(err error, form, heading string, typed map[string]string
 		v.p.say(v.c, message)
 		return seeOther(v.c, string(v.link("/settings")))
 	}
-	r, ok := refuse(err, form, heading, typed, nil)
+	r, ok := v.refuse(err, form, heading, typed, nil)
 	if !ok {
 		return err
 	}

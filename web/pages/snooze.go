@@ -9,6 +9,7 @@ import (
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -22,7 +23,7 @@ const snoozeOwn = "own"
 
 // preset is a moment offered to snooze a case until.
 type preset struct {
-	label string
+	label string // a message
 	at    models.Time
 }
 
@@ -35,16 +36,16 @@ func presets(now time.Time, zone *time.Location) []preset {
 	today := models.DateOf(models.At(now), zone)
 	later := models.At(now.Add(2 * time.Hour).Truncate(30 * time.Minute).Add(30 * time.Minute))
 	if models.DateOf(later, zone) == today {
-		out = append(out, preset{"Later today", later})
+		out = append(out, preset{lang.Mark("Later today"), later})
 	}
 	tomorrow := today.AddDays(1)
-	out = append(out, preset{"Tomorrow", models.WallClock(tomorrow, snoozeHour, zone)})
+	out = append(out, preset{lang.Mark("Tomorrow"), models.WallClock(tomorrow, snoozeHour, zone)})
 	monday := tomorrow
 	for weekdayOf(monday) != time.Monday {
 		monday = monday.AddDays(1)
 	}
 	if monday != tomorrow {
-		out = append(out, preset{"Next Monday", models.WallClock(monday, snoozeHour, zone)})
+		out = append(out, preset{lang.Mark("Next Monday"), models.WallClock(monday, snoozeHour, zone)})
 	}
 	return out
 }
@@ -140,7 +141,7 @@ func (v *visit) movedCase(id string, err error, form, heading, message string, t
 	if models.IsCode(err, models.Conflict) {
 		return v.renderCase(id, http.StatusConflict, caseForm{late: asNamed(err), moving: refusal{form: form, typed: typed}, typed: map[string]string{"version": typed["version"], "reason": typed["reason"]}})
 	}
-	r, ok := refuse(err, form, heading, typed, names)
+	r, ok := v.refuse(err, form, heading, typed, names)
 	if !ok {
 		return err
 	}
@@ -157,11 +158,10 @@ func (v *visit) snooze(page queue.CasePage, refused refusal) *views.Snooze {
 	at, current := caseURL(page.Case.CaseID), fmt.Sprint(page.Case.Version)
 	out := &views.Snooze{Summary: v.tr("Snooze")}
 	if !s.Until.IsZero() {
-		by := orSome(s.By, "somebody")
+		out.Text, out.Reason, out.Summary = v.tr("Snoozed by %s until %s. It is out of the list until then.", orSome(s.By, v.tr("somebody")), v.clockIn(s.Until)), ui.Foreign(s.Reason), v.tr("Snooze until another time")
 		if s.Mine {
-			by = "you"
+			out.Text = v.tr("Snoozed by you until %s. It is out of the list until then.", v.clockIn(s.Until))
 		}
-		out.Text, out.Reason, out.Summary = "Snoozed by "+by+" until "+v.clockIn(s.Until)+". It is out of the list until then.", ui.Foreign(s.Reason), v.tr("Snooze until another time")
 		if s.May {
 			out.Wake = &ui.PostForm{URL: at + "/unsnooze", CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "version", Value: current}},
 				Button: ui.Button{Label: v.tr("Bring it back now"), Variant: ui.ButtonPlain, TestID: "unsnooze"}}
@@ -172,13 +172,13 @@ func (v *visit) snooze(page queue.CasePage, refused refusal) *views.Snooze {
 	}
 	out.Until = ui.Field{Name: "until", Label: v.tr("Until"), Kind: ui.FieldRadios, Required: true, Error: refused.problems["until"], TestID: "snooze-until"}
 	for _, p := range presets(v.now, v.ownZone()) {
-		out.Until.Options = append(out.Until.Options, ui.Option{Value: p.at.UTC().Format(time.RFC3339), Label: p.label + ", " + v.clockIn(p.at)})
+		out.Until.Options = append(out.Until.Options, ui.Option{Value: p.at.UTC().Format(time.RFC3339), Label: v.tr(p.label) + ", " + v.clockIn(p.at)})
 	}
 	out.Until.Options = append(out.Until.Options, ui.Option{Value: snoozeOwn, Label: v.tr("Another time")})
 	for i, o := range out.Until.Options {
 		out.Until.Options[i].Selected = o.Value == refused.typed["until"] && o.Value != ""
 	}
-	out.UntilAt = refused.field(ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, RequiredLater: false, Hint: "On the clock of " + v.ownZone().String() + "; within 90 days."})
+	out.UntilAt = refused.field(ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, RequiredLater: false, Hint: v.tr("On the clock of %s; within 90 days.", v.ownZone().String())})
 	out.Why = ui.Field{ID: "f-snooze-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Rows: 2, Value: refused.typed["snooze_reason"], Error: refused.problems["snooze_reason"],
 		Hint: v.tr("Shown on the case and on its trail.")}
 	form := v.form(at + "/snooze")
@@ -223,10 +223,10 @@ func (v *visit) reroute(page queue.CasePage, refused refusal) *views.Reroute {
 func (v *visit) timeNotices(page queue.CasePage) []ui.Notice {
 	var out []ui.Notice
 	if from := page.Reroute.From; from != nil {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: from.By + " moved this here from " + v.queue(from.From) + ", " + v.ago(from.At) + ".", Text: ui.Foreign(from.Reason), TestID: "rerouted"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s moved this here from %s, %s.", from.By, v.queue(from.From), v.ago(from.At)), Text: ui.Foreign(from.Reason), TestID: "rerouted"})
 	}
 	if !page.Escalated.IsZero() && page.Case.Status == models.CaseOpen {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Text: ui.Foreign("This case is overdue. The AP leads and everybody who works " + v.queue(page.Case.Queue) + " were told " + v.ago(page.Escalated) + "."), TestID: "escalated"})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Text: ui.Foreign(v.tr("This case is overdue. The AP leads and everybody who works %s were told %s.", v.queue(page.Case.Queue), v.ago(page.Escalated))), TestID: "escalated"})
 	}
 	return out
 }

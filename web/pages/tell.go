@@ -42,43 +42,43 @@ func (w words) tellSettings(e models.AuditEvent) told {
 	rule := shortID(e.Subject)
 	switch e.Action {
 	case "workspace.created":
-		return told{what: "created the workspace", details: pairs("Name", d.Name)}
+		return told{what: w.tr("created the workspace"), details: pairs(w.tr("Name"), d.Name)}
 	case "period.moved":
-		return told{what: "moved the date through which the books are closed", words: d.Reason, details: pairs("Before", w.periodText(d.Before), "Now", w.periodText(d.After))}
+		return told{what: w.tr("moved the date through which the books are closed"), words: d.Reason, details: pairs(w.tr("Before"), w.periodText(d.Before), w.tr("Now"), w.periodText(d.After))}
 	case "period.reopened_over":
-		return told{what: "told the finance leads that the time for which the books were reopened is over"}
+		return told{what: w.tr("told the finance leads that the time for which the books were reopened is over")}
 	case "hours.changed":
-		return told{what: "changed the opening hours", details: pairs("Before", w.hoursText(d.Before), "Now", w.hoursText(d.After))}
+		return told{what: w.tr("changed the opening hours"), details: pairs(w.tr("Before"), w.hoursText(d.Before), w.tr("Now"), w.hoursText(d.After))}
 	case "sla.changed":
-		return told{what: "changed how long " + w.said(d.Queue.Title()) + " has for a case", details: pairs("Before", w.hoursText(d.Before), "Now", w.hoursText(d.After))}
+		return told{what: w.tr("changed how long %s has for a case", w.queue(d.Queue)), details: pairs(w.tr("Before"), w.hoursText(d.Before), w.tr("Now"), w.hoursText(d.After))}
 	case "holidays.added":
-		return told{what: "added holidays", details: pairs("Days", w.daysText(d.Days))}
+		return told{what: w.tr("added holidays"), details: pairs(w.tr("Days"), w.daysText(d.Days))}
 	case "holiday.removed":
-		return told{what: "removed the holiday " + w.dateText(d.Day)}
+		return told{what: w.tr("removed the holiday %s", w.dateText(d.Day))}
 	case "binding.set":
-		return told{what: "stated where " + orSome(d.Tool, "a tool") + " carries its values"}
+		return told{what: w.tr("stated where %s carries its values", orSome(d.Tool, w.tr("a tool")))}
 	case "rule.created", "rule.added":
-		return told{what: "added rule " + rule + " to the matrix"}
+		return told{what: w.tr("added rule %s to the matrix", rule)}
 	case "rule.changed", "rule.edited", "rule.replaced":
-		return told{what: "changed rule " + rule + " of the matrix"}
+		return told{what: w.tr("changed rule %s of the matrix", rule)}
 	case "rule.retired":
-		return told{what: "retired rule " + rule + " of the matrix"}
+		return told{what: w.tr("retired rule %s of the matrix", rule)}
 	case "rules.imported":
-		return told{what: "imported rules into the matrix"}
+		return told{what: w.tr("imported rules into the matrix")}
 	case "server_rule.added":
-		return told{what: "said who confirms calls of a server", details: pairs("Server", orSome(d.ServerName, d.Server), "Tool", d.Tool, "Who answers", w.roleWords(string(d.Role)))}
+		return told{what: w.tr("said who confirms calls of a server"), details: pairs(w.tr("Server"), orSome(d.ServerName, d.Server), w.tr("Tool"), d.Tool, w.tr("Who answers"), w.roleWords(string(d.Role)))}
 	case "server_rule.retired":
-		return told{what: "retired a rule about who confirms calls of a server", details: pairs("Server", d.Server, "Tool", d.Tool)}
+		return told{what: w.tr("retired a rule about who confirms calls of a server"), details: pairs(w.tr("Server"), d.Server, w.tr("Tool"), d.Tool)}
 	case "erp_link.set":
-		return told{what: "changed where invoices are found in the ERP"}
+		return told{what: w.tr("changed where invoices are found in the ERP")}
 	case "backup.made":
-		return told{what: "backed the desk up"}
+		return told{what: w.tr("backed the desk up")}
 	case "handover.refused":
-		return told{what: "handed over what needs no person, and was told what to do instead", details: pairs("Why", d.Message)}
+		return told{what: w.tr("handed over what needs no person, and was told what to do instead"), details: pairs(w.tr("Why"), w.said(d.Message))}
 	case "security.blocked":
-		return told{what: "blocked " + orSome(d.Action, "an action") + " " + w.channel(d.Channel)}
+		return told{what: w.tr("blocked %s %s", orSome(d.Action, w.tr("an action")), w.channel(d.Channel))}
 	case "security.unblocked":
-		return told{what: "allowed " + orSome(d.Action, "an action") + " again " + w.channel(d.Channel)}
+		return told{what: w.tr("allowed %s again %s", orSome(d.Action, w.tr("an action")), w.channel(d.Channel))}
 	}
 	return w.plainTold(e, eventData{Reason: d.Reason})
 }
@@ -96,5 +96,5 @@ func (w words) periodText(v any) string {
 	if text, ok := v.(string); ok && text != "" {
 		return w.dateText(text)
 	}
-	return "open"
+	return w.trc("books", "open")
 }

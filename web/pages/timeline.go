@@ -111,8 +111,8 @@ func (r reader) entry(e models.AuditEvent, comments []models.Comment) ui.Timelin
 	var d eventData
 	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
 	if !r.bankData {
-		withholdInputs(d.Input)
-		withholdInputs(d.Correction)
+		r.withholdInputs(d.Input)
+		r.withholdInputs(d.Correction)
 	}
 	t := r.tell(e, d)
 	for _, c := range comments {
@@ -123,7 +123,7 @@ func (r reader) entry(e models.AuditEvent, comments []models.Comment) ui.Timelin
 	entry := ui.TimelineEntry{At: r.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: r.channel(e.Channel), What: ui.Foreign(t.what).Plain(),
 		Words: ui.Foreign(models.MaskIDs(t.words)), Details: t.details}
 	if d.OnBehalfOf != "" {
-		entry.Who = ui.Foreign(e.ActorName + " on behalf of " + d.OnBehalfOf)
+		entry.Who = ui.Foreign(r.tr("%s on behalf of %s", e.ActorName, d.OnBehalfOf))
 	}
 	switch {
 	case e.Channel == models.ChannelSystem:
@@ -140,10 +140,10 @@ func (r reader) entry(e models.AuditEvent, comments []models.Comment) ui.Timelin
 }
 
 // withholdInputs takes tax and bank data out of what people entered.
-func withholdInputs(input map[string]string) {
+func (w words) withholdInputs(input map[string]string) {
 	for name := range input {
 		if models.IsPrivateName(name) {
-			input[name] = withheldText
+			input[name] = w.tr(withheldText)
 		}
 	}
 }
@@ -170,9 +170,9 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "case.opened":
 		if e.Channel == models.ChannelSystem {
-			return told{what: "opened the case in " + w.queue(d.Queue)}
+			return told{what: w.tr("opened the case in %s", w.queue(d.Queue))}
 		}
-		return told{what: "stopped and handed over; the case went to " + w.queue(d.Queue)}
+		return told{what: w.tr("stopped and handed over; the case went to %s", w.queue(d.Queue))}
 	case "case.joined":
 		return told{what: w.tr("handed over the same stop again")}
 	case "case.answered":
@@ -183,57 +183,68 @@ func (w words) tellCase(e models.AuditEvent, d eventData) told {
 		return told{what: w.tr("released the case")}
 	case "case.taken_over":
 		if d.From != "" {
-			return told{what: "took the case over from " + d.From}
+			return told{what: w.tr("took the case over from %s", d.From)}
 		}
 		return told{what: w.tr("took the case over")}
 	case "case.claim_returned":
-		return told{what: "gave the case back to " + w.queue(d.Queue) + ", since " + orSome(d.From, w.tr("its holder")) + " no longer works there"}
+		return told{what: w.tr("gave the case back to %s, since %s no longer works there", w.queue(d.Queue), orSome(d.From, w.tr("its holder")))}
 	case "file.uploaded":
-		return told{what: "added the file " + orSome(d.Name, w.tr("without a name"))}
+		return told{what: w.tr("added the file %s", orSome(d.Name, w.tr("without a name")))}
 	case "file.removed":
 		return told{what: w.tr("removed a file that nobody used")}
 	case "file.attached":
-		return told{what: "sent the file " + orSome(d.Name, w.tr("without a name")) + " along"}
+		return told{what: w.tr("sent the file %s along", orSome(d.Name, w.tr("without a name")))}
 	case "case.commented":
-		return told{what: "commented"}
+		return told{what: w.tr("commented")}
 	case "case.decided":
-		return told{what: "chose “" + w.exit(d.Exit) + "”", words: d.Reason, details: w.inputEntries(d.Input)}
+		return told{what: w.tr("chose “%s”", w.exit(d.Exit)), words: d.Reason, details: w.inputEntries(d.Input)}
 	case "case.held":
-		return told{what: "put the case on hold until " + w.dateText(d.Until)}
+		return told{what: w.tr("put the case on hold until %s", w.dateText(d.Until))}
 	case "case.moved":
-		return told{what: "moved the case to " + w.queue(d.Queue)}
+		return told{what: w.tr("moved the case to %s", w.queue(d.Queue))}
 	case "case.withdrawn":
 		return told{what: w.tr("withdrew the case: nobody has to decide it any more"), words: d.Reason}
 	case "case.resolved":
 		return told{what: w.tr("resolved the case")}
 	case "case.flagged":
-		return told{what: "suspected fraud on another case of the same " + orSome(d.Same, "supplier"), details: pairs(w.tr("Case"), d.FraudCase)}
+		return told{what: w.sameFraud(d.Same), details: pairs(w.tr("Case"), d.FraudCase)}
 	case "case.duplicates_checked":
 		if d.Candidates == 0 {
 			return told{what: w.tr("looked for duplicates among the supplier’s invoices and found none")}
 		}
-		return told{what: "looked for duplicates among the supplier’s invoices and found " + w.trn("%d candidate", "%d candidates", d.Candidates)}
+		return told{what: w.trn("looked for duplicates among the supplier’s invoices and found %d candidate", "looked for duplicates among the supplier’s invoices and found %d candidates", d.Candidates)}
 	case "case.reopened":
 		if d.Why == "receipt" {
 			return told{what: w.tr("reported the receipt, which brought the case back")}
 		}
-		return told{what: "brought the case back, since " + orSome(w.dateText(d.HeldUntil), w.tr("its day")) + " has come"}
+		return told{what: w.tr("brought the case back, since %s has come", orSome(w.dateText(d.HeldUntil), w.tr("its day")))}
 	case "case.rerouted":
-		return told{what: "moved the case from " + w.queue(d.FromQueue) + " to " + w.queue(d.Queue), words: d.Reason}
+		return told{what: w.tr("moved the case from %s to %s", w.queue(d.FromQueue), w.queue(d.Queue)), words: d.Reason}
 	case "case.escalated":
-		return told{what: "brought the overdue case before the AP leads and who works " + w.queue(d.Queue)}
+		return told{what: w.tr("brought the overdue case before the AP leads and who works %s", w.queue(d.Queue))}
 	case "case.snoozed":
-		return told{what: "snoozed the case until " + w.momentText(d.Until), words: d.Reason}
+		return told{what: w.tr("snoozed the case until %s", w.momentText(d.Until)), words: d.Reason}
 	case "case.snooze_ended":
-		return told{what: "brought the snoozed case back, " + w.awake(d.Why, e.ActorName)}
+		return told{what: w.tr("brought the snoozed case back, %s", w.awake(d.Why, e.ActorName))}
 	case "case.fraud_suspected":
 		return told{what: w.tr("told the AP lead of suspected fraud")}
 	}
 	if strings.HasSuffix(e.Action, "_refused") {
 		act := strings.TrimSuffix(strings.TrimPrefix(e.Action, "case."), "_refused")
-		return told{what: "tried to " + strings.ReplaceAll(act, "_", " ") + " and was refused", details: pairs(w.tr("They were told"), d.Message)}
+		return told{what: w.tr("tried to %s and was refused", w.said(strings.ReplaceAll(act, "_", " "))), details: pairs(w.tr("They were told"), w.said(d.Message))}
 	}
 	return w.plainTold(e, d)
+}
+
+// sameFraud says that fraud was suspected on another case of the same supplier or bank account.
+func (w words) sameFraud(same string) string {
+	switch {
+	case same == "" || same == "supplier":
+		return w.tr("suspected fraud on another case of the same supplier")
+	case strings.HasPrefix(same, "bank"):
+		return w.tr("suspected fraud on another case of the same bank account")
+	}
+	return w.tr("suspected fraud on another case of the same %s", same)
 }
 
 func (w words) tellHold(e models.AuditEvent, d eventData) told {
@@ -267,20 +278,20 @@ func (w words) tellHold(e models.AuditEvent, d eventData) told {
 func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "request.filed":
-		return told{what: "asked for leave to call " + d.Tool, details: pairs(w.tr("Amount"), w.money(d.Amount, d.Currency))}
+		return told{what: w.tr("asked for leave to call %s", d.Tool), details: pairs(w.tr("Amount"), w.money(d.Amount, d.Currency))}
 	case "request.joined":
 		return told{what: w.tr("asked for the same call again")}
 	case "request.routed", "request.routed_again":
 		rule := pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))
 		switch {
 		case d.NamedName != "":
-			return told{what: "named " + d.NamedName + " to decide this item", details: pairs(w.tr("Limit from"), w.ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
+			return told{what: w.tr("named %s to decide this item", d.NamedName), details: pairs(w.tr("Limit from"), w.ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
 		case d.Again:
-			return told{what: w.tr("sent the request back to those who may decide it"), details: append(rule, pairs(w.tr("Why"), d.Why)...)}
+			return told{what: w.tr("sent the request back to those who may decide it"), details: append(rule, pairs(w.tr("Why"), w.said(d.Why))...)}
 		}
 		return told{what: w.tr("routed the request by the matrix"), details: pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
 	case "request.unrouted":
-		return told{what: w.tr("found nobody who may decide"), details: pairs(w.tr("Why"), d.Why)}
+		return told{what: w.tr("found nobody who may decide"), details: pairs(w.tr("Why"), w.said(d.Why))}
 	case "request.approver_named":
 		return told{what: w.tr("named an approver for this request only")}
 	case "request.rejected":
@@ -312,7 +323,7 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 		}
 		return t
 	case "vote.refused":
-		return told{what: w.tr("tried to vote and was refused"), details: pairs(w.tr("They were told"), orSome(d.Why, d.Message))}
+		return told{what: w.tr("tried to vote and was refused"), details: pairs(w.tr("They were told"), w.said(orSome(d.Why, d.Message)))}
 	case "approval.granted":
 		return told{what: w.tr("granted the approval, since enough people said yes"), details: pairs(w.tr("Approval"), d.Approval)}
 	case "approval.redeemed":
@@ -324,9 +335,9 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "approval.expired":
 		return told{what: w.tr("let the approval expire unused")}
 	case "redeem.refused":
-		return told{what: w.tr("tried to use an approval and was refused"), details: pairs(w.tr("Why"), strings.ReplaceAll(d.Reason, "_", " "))}
+		return told{what: w.tr("tried to use an approval and was refused"), details: pairs(w.tr("Why"), w.said(strings.ReplaceAll(d.Reason, "_", " ")))}
 	case "write.reported":
-		return told{what: "reported the write as " + d.Status, details: pairs(w.tr("Document"), d.DocumentNumber, w.tr("Message"), d.Message)}
+		return told{what: w.tr("reported the write as %s", w.said(strings.ReplaceAll(d.Status, "_", " "))), details: pairs(w.tr("Document"), d.DocumentNumber, w.tr("Message"), d.Message)}
 	case "report.overdue":
 		return told{what: w.tr("told approver and AP lead that no report came")}
 	}
@@ -336,7 +347,7 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 	switch e.Action {
 	case "confirmation.requested":
-		return told{what: "forwarded a question about " + d.Tool, details: pairs(w.tr("Server"), d.Server, w.tr("Who answers"), w.role(d.Role))}
+		return told{what: w.tr("forwarded a question about %s", d.Tool), details: pairs(w.tr("Server"), d.Server, w.tr("Who answers"), w.role(d.Role))}
 	case "confirmation.answered":
 		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs(w.tr("As"), w.roleWords(string(d.Role)))}
 		if d.Role == "" {
@@ -347,20 +358,20 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 		}
 		return t
 	case "confirmation.asked":
-		return told{what: "was asked to have a person confirm " + d.Tool}
+		return told{what: w.tr("was asked to have a person confirm %s", d.Tool)}
 	case "confirmation.answered_in_client":
-		t := told{what: "passed on a no to " + d.Tool, words: d.Reason, details: pairs(w.tr("Who answered"), d.Note)}
+		t := told{what: w.tr("passed on a no to %s", d.Tool), words: d.Reason, details: pairs(w.tr("Who answered"), d.Note)}
 		switch {
 		case d.Action == models.ElicitCancel:
-			t.what = "passed on that nobody answered about " + d.Tool
+			t.what = w.tr("passed on that nobody answered about %s", d.Tool)
 		case d.Action == models.ElicitAccept && d.Confirm != nil && *d.Confirm:
-			t.what = "passed on a yes to " + d.Tool
+			t.what = w.tr("passed on a yes to %s", d.Tool)
 		}
 		return t
 	case "confirmation.refused":
 		return told{what: w.tr("forwarded a question that asks for a secret, which was refused"), details: pairs(w.tr("Server"), d.Server, w.tr("Tool"), d.Tool)}
 	case "confirmation.answer_refused":
-		return told{what: w.tr("tried to answer and was refused"), details: pairs(w.tr("They were told"), d.Why)}
+		return told{what: w.tr("tried to answer and was refused"), details: pairs(w.tr("They were told"), w.said(d.Why))}
 	case "confirmation.taken":
 		return told{what: w.tr("took the answer for exactly this call")}
 	case "confirmation.cancel_taken":
@@ -399,11 +410,14 @@ func (w words) inputEntries(input map[string]string) []ui.Entry {
 	var out []ui.Entry
 	for _, name := range names {
 		if input[name] != "" {
-			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: ui.Label(name), Value: ui.TextValue(w.inputText(name, input[name]))})
+			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: w.inputLabel(name), Value: ui.TextValue(w.inputText(name, input[name]))})
 		}
 	}
 	return out
 }
+
+// inputLabel is what people call a field of an exit.
+func (w words) inputLabel(name string) ui.Foreign { return ui.Foreign(w.said(string(ui.Label(name)))) }
 
 // inputText writes a value of an exit for people: dates as dates.
 func (w words) inputText(name, value string) string {
@@ -425,7 +439,7 @@ func (w words) ruleName(id string, version int64) string {
 	if id == "" {
 		return ""
 	}
-	return "Rule " + shortID(id) + fmt.Sprintf(", version %d", version)
+	return w.tr("Rule %s, version %d", shortID(id), version)
 }
 
 // shortID is the end of an id, enough to tell records apart on one page.

@@ -43,7 +43,7 @@ func (w words) figures(amount, currency string) string {
 	if err != nil {
 		return w.lang.Figures(amount)
 	}
-	return w.number(m)
+	return strings.ReplaceAll(w.number(m), "\u2212", "-")
 }
 
 // money is an amount with its currency for use in a sentence.

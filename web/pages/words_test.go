@@ -123,7 +123,7 @@ func TestComparedNumbers(t *testing.T) {
 	left, _ := ui.FromJSON([]byte(`{"number": "INV-001", "amount": "250.0", "po": "0042"}`))
 	right, _ := ui.FromJSON([]byte(`{"number": "inv 1", "amount": "250.00", "po": "42"}`))
 	got := map[ui.Foreign]ui.Difference{}
-	for _, row := range compare(left, right) {
+	for _, row := range (words{}).compare(left, right) {
 		got[row.Key] = row.Difference
 	}
 	for key, want := range map[ui.Foreign]ui.Difference{"number": ui.Differs, "number (normalised)": ui.Same, "amount": ui.Same, "po": ui.Differs} {

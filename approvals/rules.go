@@ -156,9 +156,11 @@ func (s *Service) CreateRule(ctx context.Context, by models.Principal, n NewRule
 
 // refuseTwin answers CONFLICT when another rule in force than the one being replaced says the same already.
 func refuseTwin(tx *models.Tx, rule models.Rule, replaced string) error {
-	rules, err := rulesInForce(tx)
+	// Only what names the same writes can say the same, so that a change costs what it costs in a short matrix.
+	rules, err := models.All[models.Rule](tx, `SELECT * FROM rules WHERE workspace_id = ? AND retired_at IS NULL AND currency = ? AND tool = ? AND document_type = ? AND supplier = ?
+		AND cost_centre = ? ORDER BY first_at, id`, tx.By.WorkspaceID, rule.Currency, rule.Tool, rule.DocumentType, rule.Supplier, rule.CostCentre)
 	if err != nil {
-		return err
+		return fmt.Errorf("approvals: read rules: %w", err)
 	}
 	for _, r := range rules {
 		if r.ID != replaced && asksKey(r) == asksKey(rule) {

@@ -110,4 +110,33 @@ func amongOthers(b *testing.B, store *models.Store, clock *modelstest.Clock, req
 			}
 		}
 	})
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := d.svc.WaitingList(b.Context(), d.web("fumiko"), approvals.WaitingFilter{Limit: 10}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("count", func(b *testing.B) {
+		for b.Loop() {
+			if _, _, err := d.svc.CountWaiting(b.Context(), d.web("fumiko"), 99); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("change a rule", func(b *testing.B) {
+		views, err := d.svc.Rules(b.Context(), d.web("fumiko"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		last, n := views[0].Rule, financeRule(1)
+		hours := 25
+		for b.Loop() {
+			hours++
+			n.Valid = time.Duration(hours%8000) * time.Hour
+			if last, err = d.svc.ReplaceRule(b.Context(), models.Operator(company), last.ID, last.Version, n); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -55,8 +55,8 @@ func matrixOf(tx *models.Tx) ([]models.Rule, error) {
 	if ok && seen.Made == 0 && kept.version == seen.Version && len(kept.rules) == seen.InForce {
 		return kept.rules, nil
 	}
-	var rules []models.Rule
-	if err := tx.DB.Where("workspace_id = ? AND retired_at IS NULL", tx.By.WorkspaceID).Order("first_at, id").Find(&rules).Error; err != nil {
+	rules, err := models.All[models.Rule](tx, "SELECT * FROM rules WHERE workspace_id = ? AND retired_at IS NULL ORDER BY first_at, id", tx.By.WorkspaceID)
+	if err != nil {
 		return nil, fmt.Errorf("approvals: read rules: %w", err)
 	}
 	// Where each statement sees what others have committed meanwhile, the rules may be newer than the

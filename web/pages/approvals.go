@@ -74,8 +74,8 @@ func (v *visit) listApprovals() error {
 	}
 	narrow["currency"] = strings.ToUpper(narrow["currency"])
 	cursor := strings.Clone(v.c.Query("cursor"))
-	f := approvals.Filter{Currency: narrow["currency"], Supplier: narrow["supplier"], Tool: narrow["tool"], Asker: narrow["asked_by"], Cursor: cursor}
-	mine := approvals.WaitingFilter{Currency: f.Currency, Supplier: f.Supplier, Tool: f.Tool, Asker: f.Asker, Cursor: cursor}
+	f := approvals.Filter{Currency: narrow["currency"], Supplier: narrow["supplier"], Tool: narrow["tool"], Asker: narrow["asked_by"], Cursor: cursor, Limit: listShown}
+	mine := approvals.WaitingFilter{Currency: f.Currency, Supplier: f.Supplier, Tool: f.Tool, Asker: f.Asker, Cursor: cursor, Limit: listShown}
 	var list approvals.List
 	switch tab {
 	case tabMine:

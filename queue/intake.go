@@ -322,8 +322,8 @@ func addToDecided(tx *models.Tx, c models.Case, f filing) (HandoverResult, error
 }
 
 func addHandover(tx *models.Tx, caseID, kind string, f filing) error {
-	err := tx.DB.Exec(`INSERT INTO handovers (id, workspace_id, case_id, kind, at, run_id, agent_id, agent_name, token_id, channel, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
-		tx.NewID(models.PrefixHandover), tx.By.WorkspaceID, caseID, kind, tx.Now, f.runID, f.agentID, f.agentName, tx.By.TokenID, tx.By.Channel, f.body).Error
+	_, err := tx.Exec(`INSERT INTO handovers (id, workspace_id, case_id, kind, at, run_id, agent_id, agent_name, token_id, channel, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
+		tx.NewID(models.PrefixHandover), tx.By.WorkspaceID, caseID, kind, tx.Now, f.runID, f.agentID, f.agentName, tx.By.TokenID, string(tx.By.Channel), f.body)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type cli struct {
 	Audit     auditCmd     `cmd:"" help:"Verify, sign and export the audit trail."`
 	Backup    backupCmd    `cmd:"" help:"Write a checked copy of the whole database to a file while the desk runs."`
 	Doctor    doctorCmd    `cmd:"" help:"Look for unsafe settings and for what is stuck or missing."`
+	Ready     readyCmd     `cmd:"" help:"Ask a desk on this machine whether it can answer calls; exits with 1 when not."`
 	DemoPart  demoPartCmd  `cmd:"" hidden:"" name:"demo-part"`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -140,6 +140,8 @@ func (tx *Tx) CheckBlocked(action string) error {
 
 // CheckBlocked is Tx.CheckBlocked outside a transaction.
 func (s *Store) CheckBlocked(ctx context.Context, by Principal, action string) error {
+	ctx, cancel := context.WithTimeout(ctx, acquireTime)
+	defer cancel()
 	return translate(checkBlocked(by, action, func(query string, args ...any) (*sql.Rows, error) {
 		return s.reader.QueryContext(ctx, s.places(query), args...)
 	}))

@@ -129,6 +129,8 @@ func (s *Store) touch(ctx context.Context, fn func(*Tx) error) error {
 // identifyBy reads a credential with its active user and their memberships in one statement, since it comes
 // before every call; and anew before every call, so that what was revoked is refused from that moment.
 func (s *Store) identifyBy(ctx context.Context, id *Identity, columns, from, key, value string, credential ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, acquireTime)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, s.places("SELECT "+columns+`, u.id, u.kind, u.email, u.name, u.time_zone, u.password_hash, u.owner_id, u.active, u.created_at,
 		m.workspace_id, m.active, m.created_at, r.role FROM `+from+` LEFT JOIN memberships m ON m.user_id = u.id
 		LEFT JOIN membership_roles r ON r.user_id = m.user_id AND r.workspace_id = m.workspace_id
@@ -538,6 +540,8 @@ func (s *Store) SelectWorkspace(ctx context.Context, id Identity, workspaceID st
 // SessionAlive says whether a session goes on. Asking is no activity of its person.
 func (s *Store) SessionAlive(ctx context.Context, sessionID string) (bool, error) {
 	// One statement, since every change is told to every open page, and each asks this first.
+	ctx, cancel := context.WithTimeout(ctx, acquireTime)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, s.places("SELECT last_seen_at, expires_at FROM sessions WHERE id = ?"), sessionID)
 	if err != nil {
 		return false, translate(err)

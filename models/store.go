@@ -100,7 +100,7 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 	var err error
 	switch {
 	case strings.HasPrefix(databaseURL, "sqlite:"):
-		err = s.openSQLite(ctx, strings.TrimPrefix(strings.TrimPrefix(databaseURL, "sqlite:"), "//"))
+		err = unwritable(s.openSQLite(ctx, strings.TrimPrefix(strings.TrimPrefix(databaseURL, "sqlite:"), "//")))
 	case strings.HasPrefix(databaseURL, "postgres://"), strings.HasPrefix(databaseURL, "postgresql://"):
 		s.postgres = true
 		err = s.openPostgres(ctx)
@@ -119,6 +119,15 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 		s.bg.Go(func() { s.listen(bg) })
 	}
 	return s, nil
+}
+
+// unwritable says what SQLite leaves unsaid: its log and the log's index stand beside the file.
+func unwritable(err error) error {
+	var lite sqlite3.Error
+	if errors.As(err, &lite) && (lite.Code == sqlite3.ErrCantOpen || lite.Code == sqlite3.ErrReadonly || lite.Code == sqlite3.ErrPerm) {
+		return fmt.Errorf("%w (the desk must be able to write to the file and to the directory it is in)", err)
+	}
+	return err
 }
 
 // statementCache is how many prepared statements SQLite's driver keeps per connection. GORM's own
@@ -462,7 +471,7 @@ func (s *Store) View(ctx context.Context, by Principal, fn func(*Tx) error) erro
 		opts.Isolation = sql.LevelRepeatableRead
 	}
 	db, tx, end, err := s.begin(ctx, s.read, opts)
-	if err != nil && ctx.Err() == nil { // a connection that the database ended while nobody used it
+	if _, told := AsNamed(err); err != nil && !told && ctx.Err() == nil { // a connection that the database ended while nobody used it
 		db, tx, end, err = s.begin(ctx, s.read, opts)
 	}
 	if err != nil {

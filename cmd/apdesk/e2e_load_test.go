@@ -29,6 +29,7 @@ type load struct {
 	c     *company
 	asker token
 	http  *http.Client
+	began time.Time
 
 	people map[cast]*visitor
 
@@ -61,7 +62,7 @@ type event struct{ action, subject, actor string }
 
 func newLoad(t testing.TB, c *company, seed uint64) *load {
 	t.Helper()
-	l := &load{t: t, c: c, asker: c.asking(), rng: rand.New(rand.NewPCG(seed, 7)), desks: []*desk{c.desk},
+	l := &load{t: t, c: c, began: time.Now(), asker: c.asking(), rng: rand.New(rand.NewPCG(seed, 7)), desks: []*desk{c.desk},
 		http:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 		keyed: map[string]*keyed{}, seen: map[event]int{}, calls: map[string]object{}, people: map[cast]*visitor{}}
 	for _, who := range []cast{fiona, felix, petra, paul} {
@@ -559,7 +560,8 @@ var wholes = []struct{ rule, query string }{
 		UNION ALL SELECT r.id FROM approvals r WHERE r.status = 'granted' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'approval.expire' AND j.subject = r.request_id)
 		UNION ALL SELECT r.id FROM confirmations r WHERE r.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'confirmation.expire' AND j.subject = r.id)
 		UNION ALL SELECT r.id FROM holds r WHERE r.status = 'waiting' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'hold.missed' AND j.subject = r.id)`},
-	{"a case can be found", `SELECT r.id FROM cases r WHERE NOT EXISTS (SELECT 1 FROM search_docs s WHERE s.workspace_id = r.workspace_id AND s.kind = 'case' AND s.subject = r.id AND s.status = r.status)`},
+	{"a case can be found", `SELECT r.id FROM cases r WHERE NOT EXISTS (SELECT 1 FROM search_docs s WHERE s.workspace_id = r.workspace_id AND s.kind = 'case' AND s.subject = r.id AND s.status = r.status)
+		AND NOT EXISTS (SELECT 1 FROM search_due q WHERE q.workspace_id = r.workspace_id AND q.subject = r.id)`},
 	{"the counts of cases are right", `SELECT n.queue FROM case_counts n WHERE n.n <> (SELECT count(*) FROM cases r WHERE r.workspace_id = n.workspace_id AND r.queue = n.queue AND r.status = n.status)`},
 }
 
@@ -652,4 +654,45 @@ func (l *load) keys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.keyed))
+}
+
+// milestones lets a test wait until so much was acknowledged.
+func (l *load) milestones() func(t testing.TB, all int) {
+	news := make(chan struct{}, 1)
+	l.acked = func(int) {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+	return func(t testing.TB, all int) {
+		t.Helper()
+		over := time.NewTimer(patience)
+		defer over.Stop()
+		for {
+			l.mu.Lock()
+			n := l.acks
+			l.mu.Unlock()
+			if n >= all {
+				return
+			}
+			select {
+			case <-news:
+			case <-over.C:
+				t.Fatalf("only %d of %d acts were acknowledged", n, all)
+			}
+		}
+	}
+}
+
+// settle repeats what carried a key and checks everything that was acknowledged since the load began.
+func (l *load) settle(t testing.TB, db *database) {
+	t.Helper()
+	l.acked = nil
+	l.repeat(t.Context(), l.keys())
+	l.there(db, l.began)
+	db.whole()
+	if said := l.c.run("audit", "verify"); !strings.Contains(said, "intact") {
+		t.Errorf("the trail is not intact: %s", said)
+	}
 }

@@ -130,15 +130,27 @@ func requireCluster(t testing.TB) *cluster {
 // written; waiting for the disk would take most of the tests' time.
 
 // guardScript runs the server until its standard input ends, then stops it at
-// once and removes its directory. Arguments: directory, server program.
+// once and removes its directory. A server that ends while the file "stopped" is
+// there starts again when it goes. Arguments: directory, server program.
 const guardScript = `
 exec 3<&0
-"$2" -D "$1/data" -k "$1" -h "" -c fsync=off -c full_page_writes=off \
-	-c max_connections=500 -c shared_buffers=64MB -c lc_messages=C -c log_min_messages=warning \
-	-c log_line_prefix='' </dev/null &
-server=$!
-( cat <&3 >/dev/null; kill -QUIT "$server" 2>/dev/null ) &
-wait "$server"
+(
+	cat <&3 >/dev/null
+	touch "$1/over"
+	until kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")" 2>/dev/null; do
+		[ -e "$1/data" ] || break # it had ended
+		sleep 0.05
+	done
+) &
+while :; do
+	"$2" -D "$1/data" -k "$1" -h "" -c fsync=off -c full_page_writes=off \
+		-c max_connections=500 -c shared_buffers=64MB -c lc_messages=C -c log_min_messages=warning \
+		-c log_line_prefix='' </dev/null &
+	wait $!
+	[ -e "$1/stopped" ] || break
+	while [ -e "$1/stopped" ] && [ ! -e "$1/over" ]; do sleep 0.05; done
+	[ ! -e "$1/over" ] || break
+done
 cd /
 rm -rf "$1"
 `

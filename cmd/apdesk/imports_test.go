@@ -36,7 +36,7 @@ var layers = []layer{
 	{"web/wire/...", []string{"models", "queue", "approvals/...", "web/wire/...", "web/problem"}, "wire structs serve both channels"},
 	{"web/conformance", nil, "it runs a program of others and reads its files"},
 	{"web", []string{"models", "queue", "approvals/...", "web/...", "static"}, "the server joins its parts; only pages know the views"},
-	{"views/ui/...", []string{"views/ui/..."}, "parts of pages know no page"},
+	{"views/ui/...", []string{"views/ui/...", "views/lang"}, "parts of pages know no page, and speak its language"},
 	{"views/...", []string{"views/..."}, "a view model is already in words"},
 	{"static/...", nil, "files only"},
 	{"client/...", nil, "others build agents with it and get nothing of the desk"},

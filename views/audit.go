@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -51,12 +52,15 @@ type Checkpoint struct {
 	Note   ui.Foreign
 }
 
+// verifyCommand is typed as it stands in every language.
+const verifyCommand = "apdesk audit verify --checkpoint"
+
 // place is where the event stands in the chain.
-func (r AuditRow) place() string {
+func (r AuditRow) place(ctx context.Context) string {
 	if r.Number == "" {
-		return "not in the chain yet"
+		return tr(ctx, "not in the chain yet")
 	}
-	return "number " + r.Number
+	return tr(ctx, "number %s", r.Number)
 }
 
 // about says what the actor is and which way they came.

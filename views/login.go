@@ -1,6 +1,10 @@
 package views
 
-import "github.com/apdesk/apdesk/views/ui"
+import (
+	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/ui"
+)
 
 // LoginPage is the sign-in form. It posts email and password, and next when
 // the person was on the way somewhere.
@@ -10,9 +14,18 @@ type LoginPage struct {
 	Email    ui.Field
 	Password ui.Field
 	Next     string
-	Notice   *ui.Notice
+	// Languages are those the page can be read in; choosing one shows the page again.
+	Languages []LanguageChoice
+	Notice    *ui.Notice
 	// Kept is what a person sent after their session had ended.
 	Kept *Conflict
 	// KeptForm is the same for the form to carry along, "" when it becomes no draft.
 	KeptForm string
+}
+
+// LanguageChoice is one language the sign-in page can be read in, by its own name.
+type LanguageChoice struct {
+	Tag, Name string
+	URL       templ.SafeURL
+	Current   bool
 }

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"context"
+
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views/ui"
@@ -173,13 +175,13 @@ type TryPerson struct {
 }
 
 // place is the role with what else there is to say of it: "AP lead, comes first".
-func (p TryPerson) place() string {
+func (p TryPerson) place(ctx context.Context) string {
 	text := p.Role
 	if p.Turn != "" {
 		text += ", " + p.Turn
 	}
 	if p.OnBehalfOf != "" {
-		text += ", on behalf of " + p.OnBehalfOf
+		text += ", " + tr(ctx, "on behalf of %s", p.OnBehalfOf)
 	}
 	return text
 }

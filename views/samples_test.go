@@ -455,8 +455,9 @@ func sampleLogin() views.LoginPage {
 	p := samplePage("Sign in", "/login")
 	p.Person, p.LiveURL = nil, ""
 	return views.LoginPage{Page: p, Form: views.Form{URL: "/login", CSRF: "csrf-sample", Heading: "You are not signed in", Errors: []ui.FieldError{{Text: "E-mail or password is wrong."}}}, Next: "/cases/case_01k6v8a",
-		Email:    ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: "petra@example.com"},
-		Password: ui.Field{Name: "password", Label: "Password", Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"}}
+		Email:     ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: "petra@example.com"},
+		Password:  ui.Field{Name: "password", Label: "Password", Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
+		Languages: []views.LanguageChoice{{Tag: "en", Name: "English", URL: "/login?lang=en", Current: true}, {Tag: "de", Name: "Deutsch", URL: "/login?lang=de"}}}
 }
 
 func sampleProblem() views.ProblemPage {

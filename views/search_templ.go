@@ -290,13 +290,13 @@ func Search(p SearchPage) templ.Component {
 				}
 			}
 			if len(p.Kinds) > 0 {
-				templ_7745c5c3_Err = ui.Tabs("Kind of record", p.Kinds).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Tabs(tr(ctx, "Kind of record"), p.Kinds).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if len(p.States) > 0 {
-				templ_7745c5c3_Err = ui.Tabs("State", p.States).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Tabs(tr(ctx, "State"), p.States).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

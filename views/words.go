@@ -20,14 +20,16 @@ func trc(ctx context.Context, in, id string, values ...any) string {
 	return lang.Of(ctx).C(in, id, values...)
 }
 
-// timeWords are the messages by which the script keeps times fresh, as JSON; "" in English, which the
-// script speaks itself.
-func timeWords(ctx context.Context) string {
+// scriptWords are the messages of the script, among them those by which it keeps times fresh, as JSON; ""
+// in English, which the script speaks itself.
+func scriptWords(ctx context.Context) string {
 	l := lang.Of(ctx)
 	if l == lang.English() {
 		return ""
 	}
-	text, err := json.Marshal(l.TimeWords())
+	words := l.TimeWords()
+	words["ready"] = l.T("Ctrl Enter: %s")
+	text, err := json.Marshal(words)
 	if err != nil {
 		return ""
 	}

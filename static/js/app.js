@@ -21,15 +21,16 @@
   // The reader's clock may be wrong; the server said what time it was.
   const skew = body.dataset.now ? Date.parse(body.dataset.now) - Date.now() : 0;
 
-  // The messages of times, by the rules of the server.
-  const timeWords = Object.assign(
+  // What the script says, in the reader's language: times by the rules of the server, and what is ready.
+  const messages = Object.assign(
     {
+      ready: "Ctrl Enter: %s",
       min: "%d min", h: "%d h", days: "%d days", daysOld: "%d days", now: "now", in: "in %s", just: "just now", ago: "%s ago",
       new: "new", due: "due now", over: "overdue by %s", left: "due in %s",
     },
     JSON.parse(body.dataset.words || "{}"),
   );
-  const filled = (key, value) => timeWords[key].replace(/%[ds]/, value);
+  const filled = (key, value) => messages[key].replace(/%[ds]/, () => value);
 
   const span = (ms, days = "days") => {
     const minutes = Math.floor(ms / 60000);
@@ -43,15 +44,15 @@
   const inWords = {
     ago(ahead) {
       const time = span(Math.abs(ahead));
-      if (ahead > 0) return time ? filled("in", time) : timeWords.now;
-      return time ? filled("ago", time) : timeWords.just;
+      if (ahead > 0) return time ? filled("in", time) : messages.now;
+      return time ? filled("ago", time) : messages.just;
     },
     age(ahead) {
-      return span(-ahead, "daysOld") || timeWords.new;
+      return span(-ahead, "daysOld") || messages.new;
     },
     due(ahead) {
       const time = span(Math.abs(ahead));
-      if (!time) return timeWords.due;
+      if (!time) return messages.due;
       return filled(ahead > 0 ? "left" : "over", time);
     },
   };
@@ -367,7 +368,7 @@
       const button = visible(selector);
       if (!button) return false;
       for (const b of buttonsOf(button.form)) b.toggleAttribute("data-armed", b === button);
-      tell(button.form, "Ctrl Enter: " + button.textContent.trim());
+      tell(button.form, filled("ready", button.textContent.trim()));
       reach(button.form.elements.reason);
     },
     send(selector) {

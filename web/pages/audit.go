@@ -112,7 +112,7 @@ func (v *visit) showAudit() error {
 		return err
 	}
 	out := views.AuditPage{Page: page, Filter: v.auditForm(asked, issues, actions, actors),
-		Lead:       "Everything that people, agents and the desk did in " + v.ws.Name + ", and what was refused. Nothing here can be changed; days and times are of " + v.zone.String() + ".",
+		Lead:       v.tr("Everything that people, agents and the desk did in %s, and what was refused. Nothing here can be changed; days and times are of %s.", v.ws.Name, v.zone.String()),
 		Empty:      ui.Empty{Heading: v.tr("No event matches"), Text: v.tr("Take away a filter, or choose other days."), TestID: "empty"},
 		NoneSigned: v.tr("None is signed yet; a running desk signs the first within a day.")}
 	for _, c := range signed {
@@ -181,7 +181,7 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 		field := &f.Fields[i]
 		for _, issue := range issues {
 			if issue.Path == "/"+field.Name {
-				field.Error = issue.Message
+				field.Error = v.said(issue.Message)
 			}
 		}
 		if asked[field.Name] == "" {
@@ -195,7 +195,7 @@ func (v *visit) auditForm(asked map[string]string, issues []models.Issue, action
 		}
 		switch field.Kind {
 		case ui.FieldCheckbox:
-			shown = "refused"
+			shown = v.tr("refused")
 		case ui.FieldDate:
 			shown = v.lower(field.Label) + " " + v.dateText(shown)
 		case ui.FieldText:
@@ -224,11 +224,11 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 	row.Roles = v.roleTitles(roles)
 	if told := v.timeline([]models.AuditEvent{e}, nil); len(told) == 1 {
 		row.What, row.Words, row.Details = told[0].What, told[0].Words, told[0].Details
-		row.Kind = string(told[0].Kind)
+		row.Kind = v.actorKind(told[0].Kind)
 		if e.Channel == models.ChannelSystem {
 			row.Kind = v.tr("command line")
 			if e.ActorName == models.System("").UserName {
-				row.Kind = "desk"
+				row.Kind = v.tr("desk")
 			}
 		}
 	}
@@ -246,9 +246,20 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 		link(v.tr("Approval request"), requestURL(e.ApprovalRequestID))
 	}
 	if url := v.invoiceURL(e.InvoiceID); url != "" {
-		link("Invoice "+ui.Foreign(e.InvoiceID).Plain(), url)
+		link(v.tr("Invoice %s", ui.Foreign(e.InvoiceID).Plain()), url)
 	}
 	return row
+}
+
+// actorKind says what did something.
+func (w words) actorKind(k ui.TimelineKind) string {
+	switch k {
+	case ui.ByAgent:
+		return w.tr("agent")
+	case ui.BySystem:
+		return w.tr("desk")
+	}
+	return w.tr("person")
 }
 
 // changesOf compares what an event says was before with what is after. Where it says what was before
@@ -307,7 +318,7 @@ func (v *visit) exportAudit(format models.AuditFormat, contentType string) error
 		defer stop()
 		err := store.ExportAudit(ctx, by, q, format, to)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			log.Warn(v.tr("an export of the trail was not finished"), "cause", err)
+			log.Warn("an export of the trail was not finished", "cause", err)
 		}
 		_ = to.CloseWithError(err) // never fails
 	}()

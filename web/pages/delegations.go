@@ -76,25 +76,25 @@ func (v *visit) concerns(d models.Delegation) bool {
 }
 
 func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) views.DelegationCard {
-	card := views.DelegationCard{ID: d.ID, Heading: v.delegationHeading(d), State: delegationBadge(d.State), What: upper(v.documentsOf(d.DocumentType)), Note: ui.Foreign(d.Note),
-		When: v.weekday(d.FirstDay) + " to " + v.weekday(d.LastDay) + " (" + d.TimeZone + ")", Set: "Set by " + d.CreatedByName + ", " + v.day(d.CreatedAt)}
+	card := views.DelegationCard{ID: d.ID, Heading: v.delegationHeading(d), State: v.delegationBadge(d.State), What: upper(v.documentsOf(d.DocumentType)), Note: ui.Foreign(d.Note),
+		When: v.tr("%s to %s (%s)", v.weekday(d.FirstDay), v.weekday(d.LastDay), d.TimeZone), Set: v.tr("Set by %s, %s", d.CreatedByName, v.day(d.CreatedAt))}
 	if d.FirstDay == d.LastDay {
 		card.When = v.weekday(d.FirstDay) + " (" + d.TimeZone + ")"
 	}
 	switch d.State {
 	case approvals.DelegationPlanned:
-		card.Next, card.NextIs = v.toCome(d.StartsAt), "starts"
+		card.Next, card.NextIs = v.toCome(d.StartsAt), v.tr("starts")
 	case approvals.DelegationActive:
-		card.Next, card.NextIs = v.toCome(d.EndsAt), "ends"
+		card.Next, card.NextIs = v.toCome(d.EndsAt), v.tr("ends")
 		card.Moved = v.moved(d)
 	default:
-		card.Next, card.NextIs = v.at(d.EndsAt), "ended"
+		card.Next, card.NextIs = v.at(d.EndsAt), v.trc("of an absence", "ended")
 		if !d.EndedAt.IsZero() {
-			card.Next, card.NextIs = v.at(d.EndedAt), "ended by "+d.EndedBy
+			card.Next, card.NextIs = v.at(d.EndedAt), v.tr("ended by %s", d.EndedBy)
 		}
 	}
 	if d.Stranded > 0 {
-		card.Warning = strandedWords(d)
+		card.Warning = v.stranded(d)
 	}
 	if !d.CanEnd {
 		return card
@@ -110,13 +110,14 @@ func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) view
 	return card
 }
 
-// strandedWords says what nobody can decide because of an absence.
-func strandedWords(d approvals.DelegationView) string {
-	because := ", because neither of the two may decide what the other asked for, and no other person can."
+// stranded says what nobody can decide because of an absence.
+func (w words) stranded(d approvals.DelegationView) string {
 	if d.State == approvals.DelegationPlanned {
-		return counts(int64(d.Stranded), "", "1 request that is open now would have nobody who can decide it while this holds", "%d requests that are open now would have nobody who can decide them while this holds") + because
+		return w.trn("%d request that is open now would have nobody who can decide it while this holds, because neither of the two may decide what the other asked for, and no other person can.",
+			"%d requests that are open now would have nobody who can decide them while this holds, because neither of the two may decide what the other asked for, and no other person can.", d.Stranded)
 	}
-	return counts(int64(d.Stranded), "", "1 open request has nobody who can decide it while this holds", "%d open requests have nobody who can decide them while this holds") + because
+	return w.trn("%d open request has nobody who can decide it while this holds, because neither of the two may decide what the other asked for, and no other person can.",
+		"%d open requests have nobody who can decide them while this holds, because neither of the two may decide what the other asked for, and no other person can.", d.Stranded)
 }
 
 // toCome is a moment to come, with the time that is left rounded.
@@ -128,7 +129,7 @@ func (v *visit) toCome(t models.Time) ui.Moment {
 
 // delegationHeading says who is away and who decides, as the reader would say it.
 func (v *visit) delegationHeading(d approvals.DelegationView) string {
-	isAway, decide := d.FromName+" is away", d.ToName+" decides"
+	isAway, decide := v.tr("%s is away", d.FromName), v.tr("%s decides", d.ToName)
 	if d.FromID == v.by.UserID {
 		isAway = v.tr("You are away")
 	}
@@ -141,46 +142,53 @@ func (v *visit) delegationHeading(d approvals.DelegationView) string {
 	case *d.ToID == v.by.UserID:
 		decide = v.tr("you decide")
 	}
-	return isAway + "; " + decide
+	return v.tr("%s; %s", isAway, decide)
 }
 
-func delegationBadge(state string) ui.Badge {
+func (w words) delegationBadge(state string) ui.Badge {
 	switch state {
 	case approvals.DelegationPlanned:
-		return ui.Badge{Text: "Planned", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+		return ui.Badge{Text: w.tr("Planned"), Tone: ui.ToneInfo, Sign: ui.SignOpen}
 	case approvals.DelegationActive:
-		return ui.Badge{Text: "Away now", Tone: ui.ToneWarn, Sign: ui.SignPaused}
+		return ui.Badge{Text: w.tr("Away now"), Tone: ui.ToneWarn, Sign: ui.SignPaused}
 	}
-	return ui.Badge{Text: "Ended", Tone: ui.ToneNeutral, Sign: ui.SignDone}
+	return ui.Badge{Text: w.tr("Ended"), Tone: ui.ToneNeutral, Sign: ui.SignDone}
 }
 
 // moved says what waits with the delegate through it now.
 func (v *visit) moved(d approvals.DelegationView) string {
 	switch {
 	case d.ToID == nil:
-		return "Requests stay where they are; the list of approvers says that " + d.FromName + " is away."
+		return v.tr("Requests stay where they are; the list of approvers says that %s is away.", d.FromName)
 	case *d.ToID == v.by.UserID:
-		return counts(int64(d.Moved), v.tr("No request waits with you through it now."), v.tr("1 request waits with you through it now."), v.tr("%d requests wait with you through it now."))
+		if d.Moved == 0 {
+			return v.tr("No request waits with you through it now.")
+		}
+		return v.trn("%d request waits with you through it now.", "%d requests wait with you through it now.", d.Moved)
+	case d.Moved == 0:
+		return v.tr("No request waits with %s through it now.", d.ToName)
 	}
-	return counts(int64(d.Moved), "No request waits with "+d.ToName+" through it now.", "1 request waits with "+d.ToName+" through it now.",
-		"%d requests wait with "+d.ToName+" through it now.")
+	return v.trn("%d request waits with %s through it now.", "%d requests wait with %s through it now.", d.Moved, d.ToName)
 }
 
 // endMeans says what ending it does.
 func (v *visit) endMeans(d approvals.DelegationView) string {
-	whose := d.FromName
-	if d.FromID == v.by.UserID {
-		whose = "you"
-	}
+	whose, yours := d.FromName, d.FromID == v.by.UserID
 	switch {
 	case d.State == approvals.DelegationPlanned && d.ToID == nil:
 		return v.tr("It never starts.")
+	case d.State == approvals.DelegationPlanned && yours:
+		return v.tr("It never starts; what waits for you stays there. Both are told.")
 	case d.State == approvals.DelegationPlanned:
-		return "It never starts; what waits for " + whose + " stays there. Both are told."
+		return v.tr("It never starts; what waits for %s stays there. Both are told.", whose)
+	case d.ToID == nil && yours:
+		return v.tr("From now on you count as there again.")
 	case d.ToID == nil:
-		return "From now on " + whose + " counts as there again."
+		return v.tr("From now on %s counts as there again.", whose)
+	case yours:
+		return v.tr("What waits with %s through it and is not decided comes back to you at once. Votes already cast keep counting. Both are told.", d.ToName)
 	}
-	return "What waits with " + d.ToName + " through it and is not decided comes back to " + whose + " at once. Votes already cast keep counting. Both are told."
+	return v.tr("What waits with %s through it and is not decided comes back to %s at once. Votes already cast keep counting. Both are told.", d.ToName, whose)
 }
 
 // zoneOfPerson is the time zone in which somebody's days are counted.
@@ -210,9 +218,9 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 	forOthers := v.by.Has(models.RoleAPLead)
 	zone := v.zoneOfPerson(v.id.User)
 	today := models.DateOf(models.At(v.now), zone).String()
-	person := ui.Field{Name: "person", Label: v.tr("Who is away"), Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: "I am", Selected: true}},
+	person := ui.Field{Name: "person", Label: v.tr("Who is away"), Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: v.tr("I am"), Selected: true}},
 		Hint: v.tr("As AP lead you can plan it for a colleague, and then not name yourself.")}
-	delegate := ui.Field{Name: "delegate", Label: v.tr("Who decides meanwhile"), Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: "nobody", Selected: true}},
+	delegate := ui.Field{Name: "delegate", Label: v.tr("Who decides meanwhile"), Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: v.tr("nobody"), Selected: true}},
 		Hint: v.tr("Their own limit counts too. With nobody, requests stay where they are.")}
 	for _, m := range members {
 		if m.User.Kind != models.KindPerson || !m.Has(deciding...) {
@@ -224,13 +232,13 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 			delegate.Options = append(delegate.Options, ui.Option{Value: m.User.Email, Label: label})
 		}
 	}
-	days, first := "Days count in "+zone.String()+", your time zone.", ui.Field{Name: "first_day", Label: v.tr("First day away"), Kind: ui.FieldDate, Required: true, Min: today}
+	days, first := v.tr("Days count in %s, your time zone.", zone.String()), ui.Field{Name: "first_day", Label: v.tr("First day away"), Kind: ui.FieldDate, Required: true, Min: today}
 	if forOthers {
-		days, first.Min = "Days count in the time zone of who is away; yours is "+zone.String()+".", ""
+		days, first.Min = v.tr("Days count in the time zone of who is away; yours is %s.", zone.String()), ""
 	}
 	first.Hint = days
 	last := ui.Field{Name: "last_day", Label: v.tr("Last day away"), Kind: ui.FieldDate, Required: true, Hint: v.tr("It ends at the midnight after this day.")}
-	documentType := ui.Field{Name: "document_type", Label: v.tr("Document type"), Hint: "Empty: every type. " + types}
+	documentType := ui.Field{Name: "document_type", Label: v.tr("Document type"), Hint: v.tr("Empty: every type.") + " " + types}
 	note := ui.Field{Name: "note", Label: v.tr("Note"), Hint: v.tr("Read by people of this workspace"), Kind: ui.FieldArea, Rows: 2}
 
 	f := &views.DelegationForm{Form: v.form(v.link(delegationsPath)), Button: ui.Button{Label: v.tr("Plan the absence"), Variant: ui.ButtonPrimary},
@@ -240,7 +248,7 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 			v.tr("What would have nobody left who can decide it is counted beside the absence, before it starts."),
 			v.tr("At the midnight after the last day, or when it is ended earlier, what is undecided comes back. Votes already cast keep counting."),
 			v.tr("Neither of the two can decide what the other asked for while it holds."),
-			"With a delegate both are told, and a vote reads “" + orSome(firstOther(delegate), "delegate") + " on behalf of …” on page and trail.",
+			v.tr("With a delegate both are told, and a vote reads “%s on behalf of …” on page and trail.", orSome(firstOther(delegate), v.tr("delegate"))),
 		}}
 	for i, field := range []*ui.Field{&person, &delegate, &first, &last, &documentType, &note} {
 		*field = refused.field(*field)
@@ -287,7 +295,7 @@ func (v *visit) documentTypes() (string, error) {
 	if len(types) == 0 {
 		return v.tr("The rules of this workspace tell none apart."), nil
 	}
-	return "The rules of this workspace name " + v.list(types) + ".", nil
+	return v.tr("The rules of this workspace name %s.", v.list(types)), nil
 }
 
 // delegate is POST /settings/delegations.
@@ -344,22 +352,21 @@ func (v *visit) delegationNotes() ([]ui.Notice, error) {
 	}
 	var out []ui.Notice
 	for _, d := range running {
-		until := " until " + v.weekday(d.LastDay)
-		covers := ""
+		until := v.tr("until %s", v.weekday(d.LastDay))
 		if d.DocumentType != "" {
-			covers = " on " + v.documentsOf(d.DocumentType)
+			until = v.tr("on %s until %s", v.documentsOf(d.DocumentType), v.weekday(d.LastDay))
 		}
 		n := ui.Notice{Tone: ui.ToneInfo, URL: v.link(delegationsPath), TestID: "delegation-note"}
 		switch {
 		case d.FromID != v.by.UserID:
-			n.Heading = "You decide for " + d.FromName + covers + until
+			n.Heading = v.tr("You decide for %s %s", d.FromName, until)
 			n.Text, n.LinkText = ui.Foreign(v.tr("What both your limits cover waits for you, marked with the name.")), v.tr("What has moved")
 		case d.ToID == nil:
-			n.Heading = "You are away" + covers + until
+			n.Heading = v.tr("You are away %s", until)
 			n.Text, n.LinkText = ui.Foreign(v.tr("Nobody decides in your place; requests wait for you.")), v.tr("End it")
 		default:
 			n.Tone = ui.ToneWarn
-			n.Heading = d.ToName + " decides for you" + covers + until
+			n.Heading = v.tr("%s decides for you %s", d.ToName, until)
 			n.Text, n.LinkText = ui.Foreign(v.tr("What both your limits cover waits there. To decide it yourself, end the absence.")), v.tr("End it")
 		}
 		out = append(out, n)

@@ -90,6 +90,6 @@ func (p *Pages) said(c *fiber.Ctx) []ui.Flash {
 	if !known {
 		return nil
 	}
-	flash.Text = langOf(c).T(flash.Text)
+	flash.Text = p.langOf(c).T(flash.Text)
 	return []ui.Flash{flash}
 }

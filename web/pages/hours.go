@@ -116,7 +116,7 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 	}
 	out := views.HoursPage{Page: page, Tabs: v.settingsTabs(hoursPath), HolidaysURL: v.link("/settings"), Was: hours.Mark(),
 		Lead:  v.tr("How long a case may wait, in business hours. Changes count for cases that arrive from then on: one that is there keeps the time it is due. What is due soon, and whether overdue cases are escalated, follows at once."),
-		Facts: []ui.Entry{ui.Pair(v.tr("Open"), "Monday to Friday, "+hours.Opening.String()+", less the holidays"), ui.Pair(v.tr("Time zone"), v.ws.TimeZone)}}
+		Facts: []ui.Entry{ui.Pair(v.tr("Open"), v.tr("Monday to Friday, %s, less the holidays", v.opening(hours.Opening))), ui.Pair(v.tr("Time zone"), v.ws.TimeZone)}}
 	edits := v.by.Has(workspaceEditors...)
 	shown := hours
 	if preview != nil {
@@ -126,7 +126,7 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 	now := models.At(v.now)
 	for _, q := range models.Queues() {
 		sla, due := shown.SLA(q), shown.Due(calendar, now, q)
-		row := views.QueueHours{Name: v.queue(q), InWords: upper(sla.String()), DueFull: v.moment(due),
+		row := views.QueueHours{Name: v.queue(q), InWords: upper(v.sla(sla)), DueFull: v.moment(due),
 			Due: ui.Moment{ISO: due.UTC().Format("2006-01-02T15:04:05Z07:00"), Text: v.dueWords(calendar, now, due), Absolute: v.moment(due)}}
 		if edits {
 			saved := hours.SLA(q)
@@ -144,7 +144,7 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 		out.WhyNot = v.tr("You can read the hours, not change them. An AP lead or an admin changes them.")
 		return render(v.c, status, views.Hours(out))
 	}
-	out.Opens = refused.field(ui.Field{Name: "opens_at", Label: v.tr("Opens at"), Required: true, Value: hours.Opening.Opens.String(), Hint: "Such as 09:00, on the clock of " + v.ws.TimeZone + "."})
+	out.Opens = refused.field(ui.Field{Name: "opens_at", Label: v.tr("Opens at"), Required: true, Value: hours.Opening.Opens.String(), Hint: v.tr("Such as 09:00, on the clock of %s.", v.ws.TimeZone)})
 	out.Closes = refused.field(ui.Field{Name: "closes_at", Label: v.tr("Closes at"), Required: true, Value: hours.Opening.Closes.String(), Hint: v.tr("Such as 17:00; 24:00 is midnight.")})
 	fields := []ui.Field{out.Opens, out.Closes}
 	for _, q := range out.Queues {
@@ -159,6 +159,19 @@ func (v *visit) hours(status int, refused refusal, preview *models.WorkHours) er
 	return render(v.c, status, views.Hours(out))
 }
 
+// opening are the hours of a day.
+func (w words) opening(h models.OpeningHours) string {
+	return w.tr("%s to %s", h.Opens.String(), h.Closes.String())
+}
+
+// sla says how long a queue has for a case.
+func (w words) sla(s models.SLA) string {
+	if s.Escalate {
+		return w.tr("%d business hours, due soon %d before, overdue ones escalated", s.Hours, s.DueSoon)
+	}
+	return w.tr("%d business hours, due soon %d before, never escalated", s.Hours, s.DueSoon)
+}
+
 // ofQueue is a field with the queue it is of before its label, for a summary away from it.
 func (w words) ofQueue(queue string, f ui.Field) ui.Field {
 	f.Label = queue + ": " + w.lower(f.Label)
@@ -168,5 +181,5 @@ func (w words) ofQueue(queue string, f ui.Field) ui.Field {
 // hoursText is a value of an event as it was recorded.
 func (w words) hoursText(value any) string {
 	text, _ := value.(string)
-	return text
+	return w.said(text)
 }

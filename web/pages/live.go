@@ -91,7 +91,7 @@ func (v *visit) topics(name string) ([]string, error) {
 		}
 		return []string{models.TopicHold(id)}, nil
 	}
-	return nil, models.Missing(v.tr("live topic"), name)
+	return nil, models.Missing("live topic", name)
 }
 
 // liveStream outlives the request that opened it, so it holds nothing of it.

@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -18,7 +21,49 @@ func (p *Pages) showLogin(c *fiber.Ctx) error {
 	if _, err := p.auth.Session(c); err == nil {
 		return seeOther(c, orHome(next))
 	}
+	p.chooseLanguage(c)
 	return p.login(c, http.StatusOK, signInForm{next: next}, nil)
+}
+
+// languageCookie keeps the language chosen on the sign-in page, for whoever has chosen none under "How you work".
+const (
+	languageCookie = "apdesk_lang"
+	languageLife   = 365 * 24 * time.Hour
+)
+
+// chooseLanguage keeps the language the address asks for in the browser. Nothing changes on the server.
+func (p *Pages) chooseLanguage(c *fiber.Ctx) {
+	asked := c.Query("lang")
+	for _, l := range lang.All() {
+		if l.Tag() != asked {
+			continue
+		}
+		c.Locals(langKey, l)
+		c.Cookie(&fiber.Cookie{Name: p.auth.Cookie(c, languageCookie), Value: l.Tag(), Path: "/", MaxAge: int(languageLife / time.Second),
+			HTTPOnly: true, Secure: p.auth.Secure(c), SameSite: fiber.CookieSameSiteLaxMode})
+	}
+}
+
+// wish is the language that the browser asks for: what was chosen on the sign-in page, else the best for
+// what it accepts.
+func (p *Pages) wish(c *fiber.Ctx) *lang.Lang {
+	return lang.Choose(c.Cookies(p.auth.Cookie(c, languageCookie)), c.Get(fiber.HeaderAcceptLanguage))
+}
+
+// speaker puts a page into words for somebody who is not signed in.
+func (p *Pages) speaker(c *fiber.Ctx) words { return words{lang: p.langOf(c), now: p.store.Now().Time} }
+
+// languageChoices are the languages of the sign-in page, which goes on to where it would have gone.
+func (p *Pages) languageChoices(c *fiber.Ctx, next string) []views.LanguageChoice {
+	var choices []views.LanguageChoice
+	for _, l := range lang.All() {
+		q := url.Values{"lang": {l.Tag()}}
+		if next != "" {
+			q.Set("next", next)
+		}
+		choices = append(choices, views.LanguageChoice{Tag: l.Tag(), Name: l.Name(), URL: templ.SafeURL("/login?" + q.Encode()), Current: l == p.langOf(c)})
+	}
+	return choices
 }
 
 // signIn is POST /login.
@@ -38,7 +83,7 @@ func (p *Pages) signIn(c *fiber.Ctx) error {
 		}
 		return seeOther(c, orHome(next))
 	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked), models.IsCode(err, models.MembershipInactive):
-		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next, kept: keptWords(typed["kept"]), keptForm: typed["kept"]}, err)
+		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next, kept: p.speaker(c).keptWords(typed["kept"]), keptForm: typed["kept"]}, err)
 	}
 	return err
 }
@@ -55,16 +100,18 @@ func (p *Pages) login(c *fiber.Ctx, status int, form signInForm, refused error) 
 	if err != nil {
 		return err
 	}
+	w := p.speaker(c)
 	page := views.LoginPage{
-		Page: views.Page{Title: "Sign in", Assets: assets(), CSRF: token, SelfURL: "/login", Flashes: p.said(c)},
-		Form: views.Form{URL: "/login", CSRF: token}, Next: form.next, Kept: form.kept, KeptForm: form.keptForm,
-		Email:    ui.Field{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: form.email},
-		Password: ui.Field{Name: "password", Label: "Password", Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
+		Languages: p.languageChoices(c, form.next),
+		Page:      views.Page{Title: w.tr("Sign in"), Assets: assets(), CSRF: token, SelfURL: "/login", Flashes: p.said(c)},
+		Form:      views.Form{URL: "/login", CSRF: token}, Next: form.next, Kept: form.kept, KeptForm: form.keptForm,
+		Email:    ui.Field{Name: "email", Label: w.tr("E-mail"), Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: form.email},
+		Password: ui.Field{Name: "password", Label: w.tr("Password"), Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
 	}
 	if ne, ok := models.AsNamed(refused); ok {
-		page.Form.Heading, page.Form.Errors = "You are not signed in", []ui.FieldError{{Text: sentence(ne.Message)}}
+		page.Form.Heading, page.Form.Errors = w.tr("You are not signed in"), []ui.FieldError{{Text: w.problem(ne.Message)}}
 	}
-	return render(c, status, views.Login(page))
+	return p.render(c, status, views.Login(page))
 }
 
 func orHome(next string) string {
@@ -88,10 +135,10 @@ func (p *Pages) toLogin(c *fiber.Ctx) error {
 		next = pageBehind(c.Path())
 	}
 	if typed := writtenFields(c); len(typed) > 0 && p.auth.OwnOrigin(c) {
-		kept := keptOf(c)
-		form := signInForm{next: localPath(next), keptForm: kept.text(), kept: &views.Conflict{Text: endedBefore, Typed: typed}}
+		w, kept := p.speaker(c), keptOf(c)
+		form := signInForm{next: localPath(next), keptForm: kept.text(), kept: &views.Conflict{Text: w.endedBefore(), Typed: typed}}
 		if form.keptForm != "" {
-			form.kept.Text = endedBefore + keptAsDraft
+			form.kept.Text = w.endedBefore() + " " + w.keptAsDraft()
 		}
 		return p.login(c, http.StatusUnauthorized, form, nil)
 	}
@@ -102,10 +149,11 @@ func (p *Pages) toLogin(c *fiber.Ctx) error {
 	return seeOther(c, to)
 }
 
-const (
-	endedBefore = "Your session had ended before you sent this. Sign in and you come back to the page."
-	keptAsDraft = " What you had typed is in the form there."
-)
+func (w words) endedBefore() string {
+	return w.tr("Your session had ended before you sent this. Sign in and you come back to the page.")
+}
+
+func (w words) keptAsDraft() string { return w.tr("What you had typed is in the form there.") }
 
 // keptOf is the form that was sent after the session had ended, when it is one of which drafts are kept.
 func keptOf(c *fiber.Ctx) keptForm {
@@ -117,12 +165,12 @@ func keptOf(c *fiber.Ctx) keptForm {
 }
 
 // keptWords shows again what a sign-in form carries along.
-func keptWords(text string) *views.Conflict {
+func (w words) keptWords(text string) *views.Conflict {
 	kept, ok := readKeptForm(text)
 	if !ok {
 		return nil
 	}
-	return &views.Conflict{Text: endedBefore + keptAsDraft, Typed: kept.entries()}
+	return &views.Conflict{Text: w.endedBefore() + " " + w.keptAsDraft(), Typed: kept.entries()}
 }
 
 // keepFor makes a draft of what a sign-in form carried along, for whoever signed in.

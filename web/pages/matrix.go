@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -42,13 +44,13 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 	}
 	now := changes[0].After
 	retired := !now.Rule.RetiredAt.IsZero()
-	name := approvals.RuleName(id)
+	name := v.ruleTitle(id)
 	page, err := v.page(name, v.ruleURL(id), "")
 	if err != nil {
 		return err
 	}
 	out := views.RulePage{Page: page, Back: v.link("/settings/rules"), Heading: name, Lead: v.tr("Version %d, written by %s on %s.", now.Rule.Version, now.Rule.AuthorName, v.day(now.Rule.CreatedAt)),
-		Badge: ui.Badge{Text: v.tr("In force"), Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "rule-state"}, Facts: ruleFacts(now)}
+		Badge: ui.Badge{Text: v.tr("In force"), Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "rule-state"}, Facts: v.ruleEntries(now)}
 	for _, c := range changes {
 		out.Changes = append(out.Changes, v.ruleChangeOf(c, false))
 	}
@@ -66,7 +68,7 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 	case retired:
 		out.WhyNot = v.tr("This rule is retired: it routes nothing any more, and cannot be changed. Requests it routed keep their copy.")
 		if refused.typed != nil && refused.form == formRule {
-			out.WhyNot += v.tr(" To have it back with what you typed, add it as a new rule.")
+			out.WhyNot += " " + v.tr("To have it back with what you typed, add it as a new rule.")
 			out.Edit = v.ruleForm(refused.of(formRule), typedRule(now))
 			out.Edit.URL, out.Edit.Button = v.link("/settings/rules"), v.tr("Add it as a new rule")
 		}
@@ -99,10 +101,10 @@ func (v *visit) fillRuleForms(out *views.RulePage, now approvals.RuleView, refus
 	return nil
 }
 
-func ruleFacts(r approvals.RuleView) []ui.Entry {
+func (w words) ruleEntries(r approvals.RuleView) []ui.Entry {
 	var facts []ui.Entry
 	for _, f := range r.Fields() {
-		facts = append(facts, ui.Pair(f.Field, f.After))
+		facts = append(facts, ui.Pair(w.said(f.Field), w.ruleValue(f.Field, f.After)))
 	}
 	return facts
 }
@@ -110,7 +112,7 @@ func ruleFacts(r approvals.RuleView) []ui.Entry {
 func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChange {
 	out := views.RuleChange{Version: v.tr("version %d", c.After.Rule.Version), At: v.exactly(c.At), Who: c.By, First: c.Before == nil}
 	if named {
-		out.Rule, out.URL = approvals.RuleName(c.RuleID), v.ruleURL(c.RuleID)
+		out.Rule, out.URL = v.ruleTitle(c.RuleID), v.ruleURL(c.RuleID)
 	}
 	switch c.What {
 	case approvals.RuleRetired:
@@ -118,18 +120,24 @@ func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChang
 		return out
 	case approvals.RuleChanged:
 		out.What = v.tr("changed the rule")
+		if named {
+			out.What = v.trc("a rule", "changed")
+		}
 	default:
 		out.What = v.tr("added the rule")
+		if named {
+			out.What = v.trc("a rule", "added")
+		}
 	}
 	if named {
-		out.What = strings.TrimSuffix(out.What, " the rule")
+		out.Routed = ""
 	} else if c.Routed > 0 {
 		out.Routed = v.trn("%d request carries it", "%d requests carry it", int(c.Routed))
 	} else {
 		out.Routed = v.tr("no request carries it")
 	}
 	if named && c.Before != nil {
-		out.Fields = changedFields(c.Fields)
+		out.Fields = v.changedFields(c.Fields)
 		return out
 	}
 	changed := map[string]approvals.FieldChange{}
@@ -141,9 +149,9 @@ func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChang
 		before = c.Before.Fields()
 	}
 	for i, f := range c.After.Fields() {
-		row := views.RuleField{Label: f.Field, After: ui.Foreign(f.After)}
+		row := views.RuleField{Label: v.said(f.Field), After: ui.Foreign(v.ruleValue(f.Field, f.After))}
 		if before != nil {
-			row.Before = ui.Foreign(before[i].After)
+			row.Before = ui.Foreign(v.ruleValue(f.Field, before[i].After))
 			_, row.Changed = changed[f.Field]
 		}
 		out.Fields = append(out.Fields, row)
@@ -151,10 +159,10 @@ func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChang
 	return out
 }
 
-func changedFields(list []approvals.FieldChange) []views.RuleField {
+func (w words) changedFields(list []approvals.FieldChange) []views.RuleField {
 	rows := make([]views.RuleField, len(list))
 	for i, f := range list {
-		rows[i] = views.RuleField{Label: f.Field, Before: ui.Foreign(f.Before), After: ui.Foreign(f.After), Changed: true}
+		rows[i] = views.RuleField{Label: w.said(f.Field), Before: ui.Foreign(w.ruleValue(f.Field, f.Before)), After: ui.Foreign(w.ruleValue(f.Field, f.After)), Changed: true}
 	}
 	return rows
 }
@@ -207,7 +215,7 @@ func (v *visit) tryRequest() error {
 	refused, status := refusal{typed: typed}, http.StatusOK
 	if asked {
 		result, err := v.p.approvals.Try(v.ctx, v.by, approvals.TryInput{Tool: typed["tool"], DocumentType: typed["document_type"], Supplier: typed["supplier"],
-			CostCentre: typed["cost_centre"], Amount: typed["amount"], Currency: typed["currency"], Asker: typed["asker"]})
+			CostCentre: typed["cost_centre"], Amount: plainAmount(typed["amount"]), Currency: typed["currency"], Asker: typed["asker"]})
 		if err == nil {
 			out.Result = v.tryResult(result, typed)
 		} else if r, ok := v.refuse(err, "try", v.tr("The request could not be tried"), typed, nil); ok {
@@ -227,7 +235,7 @@ func (v *visit) tryRequest() error {
 }
 
 func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views.TryResult {
-	out := &views.TryResult{Write: r.Amount.Format() + " for " + ui.Foreign(typed["tool"]).Plain(), Currency: r.Amount.Currency(), Why: ui.Foreign(r.Why), Missing: ui.Foreign(r.Missing)}
+	out := &views.TryResult{Write: v.tr("%s for %s", v.amountsIn(r.Amount.Format()), ui.Foreign(typed["tool"]).Plain()), Currency: r.Amount.Currency(), Why: ui.Foreign(v.amountsIn(v.said(r.Why))), Missing: ui.Foreign(v.amountsIn(v.said(r.Missing)))}
 	if !r.Bound {
 		out.Unbound = v.tr("No pointers are set for this tool: nobody compares the amount asked for with the call, so the rule with the highest limit decides.")
 	}
@@ -237,7 +245,7 @@ func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views
 		out.Rule, out.Scope, sequence = &row, scopeOf(r.Rule.Rule), r.Rule.Sequence()
 	}
 	for _, p := range r.People {
-		person := views.TryPerson{Name: p.Name, Role: v.role(p.Role), OnBehalfOf: p.OnBehalfOf, Limit: p.Limit, Absence: p.Absence, May: p.May, Why: p.Why}
+		person := views.TryPerson{Name: p.Name, Role: v.role(p.Role), OnBehalfOf: p.OnBehalfOf, Limit: v.amountsIn(p.Limit), Absence: v.said(p.Absence), May: p.May, Why: v.amountsIn(v.said(p.Why))}
 		if sequence {
 			person.Turn = v.tr("comes first")
 			if p.Step == 2 {
@@ -247,7 +255,7 @@ func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views
 		out.People = append(out.People, person)
 	}
 	for _, t := range r.Tried {
-		out.Others = append(out.Others, views.OtherRule{Name: approvals.RuleName(t.RuleID), URL: v.ruleURL(t.RuleID), Text: ui.Foreign(t.Rule), Why: ui.Foreign(upper(t.Why) + ".")})
+		out.Others = append(out.Others, views.OtherRule{Name: v.ruleTitle(t.RuleID), URL: v.ruleURL(t.RuleID), Text: ui.Foreign(v.ruleText(t.Rule)), Why: ui.Foreign(v.amountsIn(upper(v.said(t.Why)) + "."))})
 	}
 	return out
 }
@@ -347,10 +355,10 @@ func (v *visit) importPage(status int, plan *approvals.SheetPlan, pasted string,
 		Text: ui.Field{Name: "sheet", Label: v.tr("Or the sheet as text"), Kind: ui.FieldArea, Rows: 8, Value: pasted, Hint: v.tr("The first line names the columns. A file goes before what stands here.")},
 		Retire: ui.Field{Name: "retire_missing", Label: v.tr("Retire rules that are not in the file"), Kind: ui.FieldCheckbox, Value: "yes", Checked: retire,
 			Hint: v.tr("Else they stay as they are.")},
-		Columns: importColumns()}
+		Columns: v.importColumns()}
 	if plan != nil {
 		for _, p := range plan.Problems {
-			out.Problems = append(out.Problems, p.String())
+			out.Problems = append(out.Problems, v.sheetProblem(p))
 		}
 		if plan.More > 0 {
 			out.More = v.tr("And %d more.", plan.More)
@@ -359,16 +367,16 @@ func (v *visit) importPage(status int, plan *approvals.SheetPlan, pasted string,
 	return render(v.c, status, views.ImportRules(out))
 }
 
-func importColumns() []views.ImportColumn {
+func (w words) importColumns() []views.ImportColumn {
 	return []views.ImportColumn{
-		{Name: "rule, version", What: "As exported: which rule the line is about. Empty for a new rule, or for one that is found by what it covers."},
-		{Name: "currency, from, to", What: "The amounts, both included, as plain decimals such as 10000.01."},
-		{Name: "tool, document_type, supplier, cost_centre", What: "What the rule is for; empty is any."},
-		{Name: "role, people", What: "Who decides: a role such as finance_lead, or e-mail addresses with blanks between them."},
-		{Name: "then_role, then_people", What: "Who comes second, when one decides after the other."},
-		{Name: "required", What: "1 or 2 people. Empty is 1, or 2 when somebody comes second."},
-		{Name: "valid", What: "How long an approval is good, such as 24h, 90m or 3d. Empty is 24h."},
-		{Name: "written_by, written_at", What: "For people to read; not imported."},
+		{Name: "rule, version", What: w.tr("As exported: which rule the line is about. Empty for a new rule, or for one that is found by what it covers.")},
+		{Name: "currency, from, to", What: w.tr("The amounts, both included, as plain decimals such as 10000.01.")},
+		{Name: "tool, document_type, supplier, cost_centre", What: w.tr("What the rule is for; empty is any.")},
+		{Name: "role, people", What: w.tr("Who decides: a role such as finance_lead, or e-mail addresses with blanks between them.")},
+		{Name: "then_role, then_people", What: w.tr("Who comes second, when one decides after the other.")},
+		{Name: "required", What: w.tr("1 or 2 people. Empty is 1, or 2 when somebody comes second.")},
+		{Name: "valid", What: w.tr("How long an approval is good, such as 24h, 90m or 3d. Empty is 24h.")},
+		{Name: "written_by, written_at", What: w.tr("For people to read; not imported.")},
 	}
 }
 
@@ -388,10 +396,10 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		out.Added = append(out.Added, views.ImportChange{Line: v.tr("line %d", c.Line), Text: ui.Foreign(v.ruleSentence(*c.After))})
 	}
 	for _, c := range plan.Changed {
-		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: approvals.RuleName(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: changedFields(c.Fields)})
+		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: v.changedFields(c.Fields)})
 	}
 	for _, c := range plan.Retired {
-		out.Retired = append(out.Retired, views.ImportChange{Name: approvals.RuleName(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Text: ui.Foreign(c.Before.Text)})
+		out.Retired = append(out.Retired, views.ImportChange{Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Text: ui.Foreign(v.ruleText(c.Before.Text))})
 	}
 	if plan.Changes() > 0 {
 		form := v.form(v.link("/settings/rules/import/apply"))
@@ -399,7 +407,7 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		if form.Errors = errors; len(errors) > 0 {
 			form.Heading = v.tr("Nothing was imported")
 		}
-		out.Form, out.Button = &form, "Apply: "+v.trn("%d change", "%d changes", plan.Changes())
+		out.Form, out.Button = &form, v.trn("Apply: %d change", "Apply: %d changes", plan.Changes())
 		out.Hidden = []ui.Hidden{{Name: "sheet", Value: base64.StdEncoding.EncodeToString(sheet)}}
 		if retire {
 			out.Hidden = append(out.Hidden, ui.Hidden{Name: "retire_missing", Value: "yes"})
@@ -410,9 +418,95 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 
 // ruleSentence is a rule in one line, with how many decide and for how long.
 func (w words) ruleSentence(r approvals.RuleView) string {
-	text := r.Text
+	text := w.ruleText(r.Text)
 	if how := w.howWords(r); how != "" {
 		text += " · " + how
 	}
-	return text + " · good for " + w.span(r.Valid)
+	return text + " · " + w.tr("good for %s", w.span(r.Valid))
+}
+
+// ruleTitle names a rule by the end of its id, as its findings do.
+func (w words) ruleTitle(id string) string {
+	return w.tr("Rule %s", strings.TrimPrefix(approvals.RuleName(id), "Rule "))
+}
+
+// amountInText is an amount as the services write it: "EUR 1,234.50".
+var amountInText = regexp.MustCompile(`\b([A-Z]{3}) ([\x{2212}-]?[0-9][0-9,]*(?:\.[0-9]+)?)`)
+
+// amountsIn writes the amounts in a text of the services by the reader's marks.
+func (w words) amountsIn(text string) string {
+	if w.lang == nil || w.lang == lang.English() {
+		return text
+	}
+	return amountInText.ReplaceAllStringFunc(text, func(found string) string {
+		m := amountInText.FindStringSubmatch(found)
+		plain := strings.NewReplacer(",", "", "\u2212", "-").Replace(m[2])
+		return w.lang.Figures(plain) + " " + m[1]
+	})
+}
+
+// ruleValue is the value of a field of a rule. What the rule names stays as it was typed.
+func (w words) ruleValue(field, value string) string {
+	switch field {
+	case "From", "To":
+		return w.amountsIn(value)
+	case "Who decides", "Then", "How many":
+		return w.said(value)
+	case "Currency", "Approval good for":
+		return value
+	}
+	if value == "any" {
+		return w.tr("any")
+	}
+	return value
+}
+
+// ruleText is a rule in one line: who decides, the amounts, and what the rule names.
+func (w words) ruleText(text string) string {
+	parts := strings.Split(text, " · ")
+	for i, part := range parts {
+		from, to, band := strings.Cut(part, " to ")
+		if i == 0 {
+			parts[i] = w.said(part)
+			continue
+		}
+		if i == 1 && band {
+			parts[i] = w.tr("%s to %s", w.amountsIn(from), w.amountsIn(to))
+			continue
+		}
+		if value, ok := strings.CutPrefix(part, "tool "); ok {
+			parts[i] = w.tr("tool %s", value)
+		} else if value, ok := strings.CutPrefix(part, "document type "); ok {
+			parts[i] = w.tr("document type %s", value)
+		} else if value, ok := strings.CutPrefix(part, "supplier "); ok {
+			parts[i] = w.tr("supplier %s", value)
+		} else if value, ok := strings.CutPrefix(part, "cost centre "); ok {
+			parts[i] = w.tr("cost centre %s", value)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// sheetProblem is what is wrong with a line of a sheet.
+func (w words) sheetProblem(p approvals.SheetProblem) string {
+	said := w.said(p.Message)
+	switch {
+	case p.Line == 0:
+		return said
+	case p.Column == "":
+		return w.tr("Line %d: %s", p.Line, said)
+	}
+	return w.tr("Line %d, column %s: %s", p.Line, p.Column, said)
+}
+
+// plainAmount is an amount as it is typed into a form, where a comma may mark the decimals as in German: the
+// only one, without any point, and not where it could part thousands ("1,234"). Anything else stays as it
+// was typed, so that nothing is guessed.
+func plainAmount(typed string) string {
+	whole, frac, comma := strings.Cut(typed, ",")
+	thousands := len(frac) == 3 && len(strings.TrimPrefix(whole, "-")) <= 3
+	if !comma || thousands || strings.ContainsAny(whole, ".") || strings.ContainsAny(frac, ".,") {
+		return typed
+	}
+	return whole + "." + frac
 }

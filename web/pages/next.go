@@ -261,7 +261,7 @@ func (v *visit) onward(f *views.Form, list string) error {
 	if !chosen.Valid() {
 		chosen = likes.AfterDecision
 	}
-	f.After, f.From = afterWords(chosen), orSome(v.from(), list)
+	f.After, f.From = v.afterWords(chosen), orSome(v.from(), list)
 	return nil
 }
 

@@ -29,10 +29,10 @@ func (v *visit) bell(unread int) *views.Bell {
 	switch {
 	case unread >= mostUnread:
 		b.Unread = strconv.Itoa(mostUnread-1) + "+"
-		b.Words = "Notices, more than " + strconv.Itoa(mostUnread-1) + " unread"
+		b.Words = v.tr("Notices, more than %d unread", mostUnread-1)
 	case unread > 0:
 		b.Unread = strconv.Itoa(unread)
-		b.Words = "Notices, " + b.Unread + " unread"
+		b.Words = v.tr("Notices, %d unread", unread)
 	}
 	return b
 }

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -64,7 +66,7 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 		return err
 	}
 	out := views.PeoplePage{Page: page, Tabs: v.settingsTabs("/settings/people"),
-		Lead: "Who works in " + v.ws.Name + ", by which roles, and who answers for the accounts of agents and systems."}
+		Lead: v.tr("Who works in %s, by which roles, and who answers for the accounts of agents and systems.", v.ws.Name)}
 	for _, p := range list {
 		row := v.personRow(p, absent)
 		if !p.Active() {
@@ -73,8 +75,8 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 		}
 		out.Rows = append(out.Rows, row)
 		if row.NoOwner != "" {
-			out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: "Nobody answers for " + p.User.Name,
-				Text: ui.Foreign("Its responsible person, " + orSome(p.OwnerName, "unnamed") + ", is not an active member of this workspace. Questions only that person may answer are cancelled at once."),
+			out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("Nobody answers for %s", p.User.Name),
+				Text: ui.Foreign(v.tr("Its responsible person, %s, is not an active member of this workspace. Questions only that person may answer are cancelled at once.", orSome(p.OwnerName, v.tr("unnamed")))),
 				URL:  v.link(personPath(p.User.ID)), LinkText: v.tr("See the account"), TestID: "no-responsible"})
 		}
 	}
@@ -88,20 +90,20 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 
 func (v *visit) personRow(p models.PersonView, absent []models.Delegation) views.PersonRow {
 	row := views.PersonRow{ID: p.User.ID, URL: v.link(personPath(p.User.ID)), Name: p.User.Name, Email: p.User.Email, Service: p.User.Kind == models.KindService,
-		You: p.User.ID == v.by.UserID, Roles: v.roleTitles(p.Roles), State: personBadge(p), Zone: orSome(p.User.TimeZone, v.ws.TimeZone+" (the workspace’s)"), LastWhat: "never"}
+		You: p.User.ID == v.by.UserID, Roles: v.roleTitles(p.Roles), State: v.personBadge(p), Zone: orSome(p.User.TimeZone, v.tr("%s (the workspace’s)", v.ws.TimeZone)), LastWhat: v.tr("never")}
 	for _, d := range absent {
 		if d.FromID == p.User.ID {
 			row.Away = strings.TrimPrefix(row.Away+". "+v.awayUntil(d), ". ")
 		}
 	}
 	if row.Service {
-		row.Owner, row.NoOwner = p.OwnerName, ownerProblem(p)
+		row.Owner, row.NoOwner = p.OwnerName, v.ownerProblem(p)
 	}
 	switch {
 	case !p.LastSeen.IsZero() && (row.Service || p.LastSeen.After(p.LastSignIn.Time)):
-		row.Last, row.LastWhat = v.at(p.LastSeen), "seen"
+		row.Last, row.LastWhat = v.at(p.LastSeen), v.tr("seen")
 		if row.Service {
-			row.LastWhat = "used"
+			row.LastWhat = v.tr("used")
 		}
 	case !p.LastSignIn.IsZero():
 		row.Last, row.LastWhat = v.at(p.LastSignIn), v.tr("signed in")
@@ -110,47 +112,46 @@ func (v *visit) personRow(p models.PersonView, absent []models.Delegation) views
 }
 
 // ownerProblem says what is wrong with who answers for a service account.
-func ownerProblem(p models.PersonView) string {
+func (w words) ownerProblem(p models.PersonView) string {
 	if p.User.Kind != models.KindService || p.OwnerActive {
 		return ""
 	}
-	return "not active here"
+	return w.tr("not active here")
 }
 
-func personBadge(p models.PersonView) ui.Badge {
+func (w words) personBadge(p models.PersonView) ui.Badge {
 	switch {
 	case !p.User.Active:
-		return ui.Badge{Text: "Deactivated by the operator", Tone: ui.ToneNeutral, Sign: ui.SignNo, TestID: "person-state"}
+		return ui.Badge{Text: w.tr("Deactivated by the operator"), Tone: ui.ToneNeutral, Sign: ui.SignNo, TestID: "person-state"}
 	case !p.Joined:
-		return ui.Badge{Text: "Deactivated", Tone: ui.ToneNeutral, Sign: ui.SignNo, TestID: "person-state"}
+		return ui.Badge{Text: w.tr("Deactivated"), Tone: ui.ToneNeutral, Sign: ui.SignNo, TestID: "person-state"}
 	case p.User.Kind == models.KindService:
-		return ui.Badge{Text: "Service account", Tone: ui.ToneAgent, Sign: ui.SignDone, TestID: "person-state"}
+		return ui.Badge{Text: w.tr("Service account"), Tone: ui.ToneAgent, Sign: ui.SignDone, TestID: "person-state"}
 	}
-	return ui.Badge{Text: "Active", Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "person-state"}
+	return ui.Badge{Text: w.tr("Active"), Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "person-state"}
 }
 
 // awayUntil is an absence behind the word Away.
 func (w words) awayUntil(d models.Delegation) string {
 	if d.ToID == nil {
-		return "until " + w.weekday(d.LastDay)
+		return w.tr("until %s", w.weekday(d.LastDay))
 	}
-	return "until " + w.weekday(d.LastDay) + "; " + d.ToName + " decides " + w.documentsOf(d.DocumentType)
+	return w.tr("until %s; %s decides %s", w.weekday(d.LastDay), d.ToName, w.documentsOf(d.DocumentType))
 }
 
 // documentsOf names what an absence covers.
 func (w words) documentsOf(documentType string) string {
 	if documentType == "" {
-		return "every document type"
+		return w.tr("every document type")
 	}
-	return "document type " + ui.Foreign(documentType).Plain()
+	return w.tr("document type %s", ui.Foreign(documentType).Plain())
 }
 
 func (v *visit) personForm(refused refusal, roles []models.Role) *views.PersonForm {
 	f := &views.PersonForm{Form: v.form(v.link("/settings/people")),
-		After: "A known e-mail joins this workspace with these roles, and nothing else about the user changes. A new one can sign in once the operator of the desk has set a first password, " +
-			"with apdesk user password. Service accounts are made at the command line."}
+		After: v.tr("A known e-mail joins this workspace with these roles, and nothing else about the user changes. A new one can sign in once the operator of the desk has set a first password, with apdesk user password. Service accounts are made at the command line.")}
 	for _, field := range []ui.Field{
-		{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true, Autocomplete: "off"},
+		{Name: "email", Label: v.tr("E-mail"), Kind: ui.FieldEmail, Required: true, Autocomplete: "off"},
 		{Name: "name", Label: v.tr("Full name"), Hint: v.tr("Needed for somebody new to the desk"), Autocomplete: "off"},
 		{Name: "time_zone", Label: v.tr("Time zone"), Hint: v.tr("Such as Europe/Berlin; empty: the workspace’s")},
 	} {
@@ -163,23 +164,23 @@ func (v *visit) personForm(refused refusal, roles []models.Role) *views.PersonFo
 
 // roleChecks lets any of the roles that a kind of user can hold be ticked.
 func (w words) roleChecks(kind models.UserKind, held []models.Role, problem string) ui.Field {
-	f := ui.Field{Name: "role", Label: "Roles", Kind: ui.FieldChecks, Required: true, Error: problem, TestID: "roles"}
+	f := ui.Field{Name: "role", Label: w.tr("Roles"), Kind: ui.FieldChecks, Required: true, Error: problem, TestID: "roles"}
 	for _, r := range models.RolesFor(kind) {
-		f.Options = append(f.Options, ui.Option{Value: string(r), Label: w.said(r.Title()) + ": " + roleMeans[r], Selected: slices.Contains(held, r)})
+		f.Options = append(f.Options, ui.Option{Value: string(r), Label: w.tr("%s: %s", w.role(r), w.tr(roleMeans[r])), Selected: slices.Contains(held, r)})
 	}
 	return f
 }
 
 var roleMeans = map[models.Role]string{
-	models.RoleAPClerk:     "works Accounts payable",
-	models.RoleAPLead:      "works Accounts payable and AP lead, edits the matrix",
-	models.RoleProcurement: "works Procurement",
-	models.RoleFinanceLead: "works Finance, approves, moves the closed period",
-	models.RoleMasterData:  "works Master data, sees tax and bank data",
-	models.RoleAuditor:     "reads everything, changes nothing",
-	models.RoleAdmin:       "people and rules of this workspace; decides nothing by that",
-	models.RoleAgent:       "hands over cases and asks for approvals",
-	models.RoleERP:         "redeems approvals and reports writes",
+	models.RoleAPClerk:     lang.Mark("works Accounts payable"),
+	models.RoleAPLead:      lang.Mark("works Accounts payable and AP lead, edits the matrix"),
+	models.RoleProcurement: lang.Mark("works Procurement"),
+	models.RoleFinanceLead: lang.Mark("works Finance, approves, moves the closed period"),
+	models.RoleMasterData:  lang.Mark("works Master data, sees tax and bank data"),
+	models.RoleAuditor:     lang.Mark("reads everything, changes nothing"),
+	models.RoleAdmin:       lang.Mark("people and rules of this workspace; decides nothing by that"),
+	models.RoleAgent:       lang.Mark("hands over cases and asks for approvals"),
+	models.RoleERP:         lang.Mark("redeems approvals and reports writes"),
 }
 
 // postedRoles are the roles ticked.
@@ -246,11 +247,11 @@ func (v *visit) person(id string, status int, refused refusal, ticked []models.R
 	if err != nil {
 		return err
 	}
-	out := views.PersonPage{Page: page, BackURL: v.link("/settings/people"), Name: p.User.Name, State: personBadge(p), Facts: v.personFacts(p), Acts: v.timeline(acts, nil),
+	out := views.PersonPage{Page: page, BackURL: v.link("/settings/people"), Name: p.User.Name, State: v.personBadge(p), Facts: v.personFacts(p), Acts: v.timeline(acts, nil),
 		ActsFrom: v.tr("At most %d, of the workspace’s last 5,000 events.", actsShown)}
-	if ownerProblem(p) != "" {
+	if v.ownerProblem(p) != "" {
 		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("Nobody answers for this account"), TestID: "no-responsible",
-			Text: ui.Foreign(orSome(p.OwnerName, v.tr("Its responsible person")) + " is not an active member of this workspace. Questions only that person may answer are cancelled at once.")})
+			Text: ui.Foreign(v.tr("%s is not an active member of this workspace. Questions only that person may answer are cancelled at once.", orSome(p.OwnerName, v.tr("Its responsible person"))))})
 	}
 	if p.User.Kind == models.KindPerson {
 		out.ShowLimits = true
@@ -289,19 +290,19 @@ func (v *visit) personForms(out *views.PersonPage, p models.PersonView, refused 
 	case !p.User.Active:
 		out.WhyNot = v.tr("The operator of the desk deactivated this user everywhere, and alone can take that back.")
 	case p.Joined:
-		out.Deactivate = &ui.Link{Title: ui.Foreign("Deactivate " + p.User.Name + "…"), URL: string(v.link(path + "/deactivate"))}
+		out.Deactivate = &ui.Link{Title: ui.Foreign(v.tr("Deactivate %s…", p.User.Name)), URL: string(v.link(path + "/deactivate"))}
 	default:
 		out.Reactivate = &views.ReactivateForm{Form: v.form(v.link(path + "/reactivate")),
-			After: "They have their roles again: " + orSome(v.roleTitles(p.Roles), "none") + ". Sessions, tokens, claims and delegations that ended stay ended."}
+			After: v.tr("They have their roles again: %s. Sessions, tokens, claims and delegations that ended stay ended.", orSome(v.roleTitles(p.Roles), v.tr("none")))}
 	}
 }
 
 func (v *visit) personFacts(p models.PersonView) []ui.Entry {
-	facts := []ui.Entry{{Key: "email", Label: "E-mail", Value: ui.TextValue(p.User.Email)}, ui.Pair(v.tr("Roles"), orSome(v.roleTitles(p.Roles), "none")), ui.Pair(v.tr("Member since"), v.day(p.Since))}
+	facts := []ui.Entry{{Key: "email", Label: ui.Foreign(v.tr("E-mail")), Value: ui.TextValue(p.User.Email)}, ui.Pair(v.tr("Roles"), orSome(v.roleTitles(p.Roles), v.tr("none"))), ui.Pair(v.tr("Member since"), v.day(p.Since))}
 	if p.User.Kind == models.KindService {
-		facts = append(facts, ui.Pair(v.tr("Responsible person"), orSome(p.OwnerName, "none")))
+		facts = append(facts, ui.Pair(v.tr("Responsible person"), orSome(p.OwnerName, v.tr("none"))))
 	} else {
-		facts = append(facts, ui.Pair(v.tr("Time zone"), orSome(p.User.TimeZone, v.ws.TimeZone+" (the workspace’s)")))
+		facts = append(facts, ui.Pair(v.tr("Time zone"), orSome(p.User.TimeZone, v.tr("%s (the workspace’s)", v.ws.TimeZone))))
 	}
 	if !p.LastSignIn.IsZero() {
 		facts = append(facts, ui.Pair(v.tr("Last sign-in"), v.exactly(p.LastSignIn).Text))
@@ -339,32 +340,32 @@ func (v *visit) limitRows(p models.PersonView) ([]views.LimitRow, error) {
 		if !ok || !p.Active() {
 			continue
 		}
-		how := "by the rule for " + v.lower(v.role(by.Role))
+		how := v.tr("by the rule for %s", v.lower(v.role(by.Role)))
 		if by.Role == "" {
 			how = v.tr("by a rule that names people")
 		}
 		switch {
 		case by.ThenRole != "":
-			how += ", then " + v.lower(v.role(by.ThenRole))
+			how = v.tr("%s, then %s", how, v.lower(v.role(by.ThenRole)))
 		case by.Required > 1:
-			how += v.tr(", together with somebody else")
+			how = v.tr("%s, together with somebody else", how)
 		}
-		rows = append(rows, views.LimitRow{What: writesOf(k.tool, k.documentType), Amount: v.figures(limit, k.currency), Currency: k.currency, By: how, URL: v.link("/settings/rules")})
+		rows = append(rows, views.LimitRow{What: v.writesOf(k.tool, k.documentType), Amount: v.figures(limit, k.currency), Currency: k.currency, By: how, URL: v.link("/settings/rules")})
 	}
 	return rows, nil
 }
 
 // writesOf names a kind of write.
-func writesOf(tool, documentType string) string {
+func (w words) writesOf(tool, documentType string) string {
 	var parts []string
 	if tool != "" {
-		parts = append(parts, "tool "+ui.Foreign(tool).Plain())
+		parts = append(parts, w.tr("tool %s", ui.Foreign(tool).Plain()))
 	}
 	if documentType != "" {
-		parts = append(parts, "document type "+ui.Foreign(documentType).Plain())
+		parts = append(parts, w.documentsOf(documentType))
 	}
 	if len(parts) == 0 {
-		return "any write"
+		return w.tr("any write")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -387,7 +388,7 @@ func (v *visit) setRoles() error {
 		return err
 	}
 	if joinedRoles(p.Roles) != typed["was"] {
-		err = models.E(models.Conflict, fmt.Sprintf("The roles of %s changed since you opened the page. They are now: %s.", p.User.Name, orSome(v.roleTitles(p.Roles), "none")), nil)
+		err = models.E(models.Conflict, fmt.Sprintf("The roles of %s changed since you opened the page. They are now: %s.", p.User.Name, orSome(titles(p.Roles), "none")), nil)
 	}
 	loses := slices.DeleteFunc(slices.Clone(p.Roles), func(r models.Role) bool { return slices.Contains(roles, r) })
 	if err == nil && len(loses) > 0 && len(roles) > 0 && p.Active() && typed["confirmed"] == "" && v.by.Has(models.RoleAdmin) && id != v.by.UserID {
@@ -417,11 +418,11 @@ func (v *visit) askRoles(p models.PersonView, roles, loses []models.Role) error 
 		return err
 	}
 	path := personPath(p.User.ID)
-	page, err := v.page("Change the roles of "+p.User.Name+"?", v.link(path), "")
+	page, err := v.page(v.tr("Change the roles of %s?", p.User.Name), v.link(path), "")
 	if err != nil {
 		return err
 	}
-	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: "Taken away: " + v.roleTitles(loses) + ". Left: " + v.roleTitles(roles) + ".", Will: will,
+	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: v.tr("Taken away: %s. Left: %s.", v.roleTitles(loses), v.roleTitles(roles)), Will: will,
 		Form: v.form(v.link(path + "/roles")), CancelURL: v.link(path), Button: ui.Button{Label: v.tr("Set the roles"), Variant: ui.ButtonDanger},
 		Hidden: []ui.Hidden{{Name: "was", Value: joinedRoles(p.Roles)}, {Name: "confirmed", Value: "yes"}}}
 	for _, r := range roles {
@@ -465,13 +466,13 @@ func (v *visit) leaving(id string, status int, refused refusal) error {
 		return err
 	}
 	path := personPath(id)
-	page, err := v.page("Deactivate "+p.User.Name+"?", v.link(path+"/deactivate"), "")
+	page, err := v.page(v.tr("Deactivate %s?", p.User.Name), v.link(path+"/deactivate"), "")
 	if err != nil {
 		return err
 	}
 	reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Kept on the trail. People of this workspace can read it.")})
-	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: p.User.Email + ", " + v.lower(orSome(v.roleTitles(p.Roles), v.tr("no role"))) + " in " + v.ws.Name + ".", Will: will,
-		Form: v.form(v.link(path + "/deactivate")), Fields: []ui.Field{reason}, CancelURL: v.link(path), Button: ui.Button{Label: "Deactivate " + p.User.Name, Variant: ui.ButtonDanger}}
+	out := views.LeavingPage{Page: page, Heading: page.Title, Lead: v.tr("%s, %s in %s.", p.User.Email, v.lower(orSome(v.roleTitles(p.Roles), v.tr("no role"))), v.ws.Name), Will: will,
+		Form: v.form(v.link(path + "/deactivate")), Fields: []ui.Field{reason}, CancelURL: v.link(path), Button: ui.Button{Label: v.tr("Deactivate %s", p.User.Name), Variant: ui.ButtonDanger}}
 	out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(reason)
 	return render(v.c, status, views.Leaving(out))
 }
@@ -483,57 +484,69 @@ func (v *visit) willLose(p models.PersonView, keeps ...models.Role) ([]string, e
 		return nil, err
 	}
 	name := p.User.Name
-	will := []string{counts(would.Claims, "No case goes back: "+name+" holds none that would.",
-		v.tr("1 claimed case goes back to its queue."), v.tr("%d claimed cases go back to their queues."))}
+	will := []string{v.tr("No case goes back: %s holds none that would.", name)}
+	if would.Claims > 0 {
+		will[0] = v.trn("%d claimed case goes back to its queue.", "%d claimed cases go back to their queues.", int(would.Claims))
+	}
 	if p.User.Kind == models.KindPerson {
-		will = append(will, counts(would.Approvals, "No approval is revoked: "+name+" gave none that is still unused.",
-			"1 approval that "+name+" gave and nobody used is revoked, and a case opens for the AP lead to look into it.",
-			"%d approvals that "+name+" gave and nobody used are revoked, and a case for each opens for the AP lead."))
+		text := v.tr("No approval is revoked: %s gave none that is still unused.", name)
+		if would.Approvals > 0 {
+			text = v.trn("%d approval that %s gave and nobody used is revoked, and a case opens for the AP lead to look into it.",
+				"%d approvals that %s gave and nobody used are revoked, and a case for each opens for the AP lead.", int(would.Approvals), name)
+		}
+		will = append(will, text)
 		waiting, more, err := v.p.approvals.CountWaiting(v.ctx, v.asThem(p), waitingShown)
 		if err != nil && !models.IsCode(err, models.InsufficientPermission) {
 			return nil, err
 		}
-		one, many := "1 request that waits for "+name+" loses an approver.", "%d requests that wait for "+name+" lose an approver."
-		if len(keeps) > 0 {
-			one, many = "1 request waits for "+name+" and may lose an approver.", "%d requests wait for "+name+" and may lose an approver."
-		}
-		text := counts(int64(waiting), "No request waits for "+name+".", one, many)
-		if more {
-			text = "More than " + text
-		}
-		if waiting > 0 {
-			text += v.tr(" One that too few people are left to decide becomes unrouted, and a case opens for the AP lead.")
-		}
-		will = append(will, text)
+		will = append(will, v.waitingLoses(name, waiting, more, len(keeps) > 0))
 	}
 	if len(keeps) > 0 {
 		return append(will, v.tr("Sessions and tokens stay; from the next page or call on they have only the roles that are left.")), nil
 	}
 	if would.Delegations > 0 {
-		will = append(will, counts(would.Delegations, "", "1 delegation from or to "+name+" ends.", "%d delegations from or to "+name+" end."))
+		will = append(will, v.trn("%d delegation from or to %s ends.", "%d delegations from or to %s end.", int(would.Delegations), name))
 	}
 	switch {
 	case would.Elsewhere:
-		will = append(will, "Sessions and tokens stay, since "+name+" is active in another workspace too; none of them reaches this workspace any more.")
+		will = append(will, v.tr("Sessions and tokens stay, since %s is active in another workspace too; none of them reaches this workspace any more.", name))
 	case would.Ends == models.Credentials{}:
 		will = append(will, v.tr("No session and no token is there to end. Signing in is refused from now on."))
 	default:
-		will = append(will, counts(would.Ends.Sessions, v.tr("No session is open"), v.tr("1 session ends"), v.tr("%d sessions end"))+", and "+
-			counts(would.Ends.Tokens, v.tr("no token is in use"), v.tr("1 token is revoked"), v.tr("%d tokens are revoked"))+" for good. Signing in is refused from now on.")
+		sessions, tokens := v.tr("No session is open"), v.tr("no token is in use")
+		if would.Ends.Sessions > 0 {
+			sessions = v.trn("%d session ends", "%d sessions end", int(would.Ends.Sessions))
+		}
+		if would.Ends.Tokens > 0 {
+			tokens = v.trn("%d token is revoked", "%d tokens are revoked", int(would.Ends.Tokens))
+		}
+		will = append(will, v.tr("%s, and %s for good. Signing in is refused from now on.", sessions, tokens))
 	}
-	return append(will, "What "+name+" did stays on the trail. You can reactivate the membership; what went back or ended does not return."), nil
+	return append(will, v.tr("What %s did stays on the trail. You can reactivate the membership; what went back or ended does not return.", name)), nil
 }
 
-// counts puts a number into one of three sentences.
-func counts(n int64, none, one, many string) string {
-	switch n {
-	case 0:
-		return none
-	case 1:
-		return one
+// waitingLoses says what becomes of the requests that wait for somebody who loses the workspace, or may
+// lose some of them with a role. more says that there are more than were counted.
+func (w words) waitingLoses(name string, waiting int, more, keepsSome bool) string {
+	if waiting == 0 {
+		return w.tr("No request waits for %s.", name)
 	}
-	return fmt.Sprintf(many, n)
+	text := ""
+	switch {
+	case more && keepsSome:
+		text = w.tr("More than %d requests wait for %s and may lose an approver.", waiting, name)
+	case more:
+		text = w.tr("More than %d requests that wait for %s lose an approver.", waiting, name)
+	case keepsSome:
+		text = w.trn("%d request waits for %s and may lose an approver.", "%d requests wait for %s and may lose an approver.", waiting, name)
+	default:
+		text = w.trn("%d request that waits for %s loses an approver.", "%d requests that wait for %s lose an approver.", waiting, name)
+	}
+	return text + " " + w.tr("One that too few people are left to decide becomes unrouted, and a case opens for the AP lead.")
 }
+
+// titles are roles as the services name them.
+func titles(roles []models.Role) string { return words{}.roleTitles(roles) }
 
 // asThem is the member as they would come to the pages, to count what waits for them.
 func (v *visit) asThem(p models.PersonView) models.Principal {
@@ -584,56 +597,66 @@ type peopleEvent struct {
 func (w words) tellPeople(e models.AuditEvent) told {
 	var d peopleEvent
 	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read is told without its facts
-	who := orSome(orSome(d.Name, d.Email), "somebody")
-	ended := pairs("Sessions ended", counts(d.Sessions, "", "1", "%d"), "Tokens revoked", counts(d.Tokens, "", "1", "%d"))
+	who := orSome(orSome(d.Name, d.Email), w.tr("somebody"))
+	number := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	ended := pairs(w.tr("Sessions ended"), number(d.Sessions), w.tr("Tokens revoked"), number(d.Tokens))
 	switch e.Action {
 	case "membership.added":
-		t := told{what: "added " + who + " to the workspace", details: pairs("Roles", w.roleTitles(d.Roles))}
+		t := told{what: w.tr("added %s to the workspace", who), details: pairs(w.tr("Roles"), w.roleTitles(d.Roles))}
 		if d.NewUser {
-			t.what = "created " + who + " as a member of the workspace"
+			t.what = w.tr("created %s as a member of the workspace", who)
 		}
 		return t
 	case "membership.roles_set":
-		return told{what: "changed the roles of " + who, details: pairs("Before", w.roleTitles(d.Before), "Now", w.roleTitles(d.After))}
+		return told{what: w.tr("changed the roles of %s", who), details: pairs(w.tr("Before"), w.roleTitles(d.Before), w.tr("Now"), w.roleTitles(d.After))}
 	case "membership.deactivated":
-		return told{what: "deactivated " + who + " in the workspace", words: d.Reason, details: ended}
+		return told{what: w.tr("deactivated %s in the workspace", who), words: d.Reason, details: ended}
 	case "membership.reactivated":
-		return told{what: "reactivated " + who + " in the workspace", details: pairs("Roles", w.roleTitles(d.Roles))}
+		return told{what: w.tr("reactivated %s in the workspace", who), details: pairs(w.tr("Roles"), w.roleTitles(d.Roles))}
 	case "membership.change_refused":
-		return told{what: "tried to change people and was refused", details: pairs("Why", d.Message)}
+		return told{what: w.tr("tried to change people and was refused"), details: pairs(w.tr("Why"), w.said(d.Message))}
 	case "user.deactivated":
-		return told{what: "deactivated " + who + " everywhere", words: d.Reason, details: ended}
+		return told{what: w.tr("deactivated %s everywhere", who), words: d.Reason, details: ended}
 	case "user.reactivated":
-		return told{what: "let " + who + " work again"}
+		return told{what: w.tr("let %s work again", who)}
 	case "person.signed_in":
-		return told{what: "signed in"}
+		return told{what: w.tr("signed in")}
 	case "person.signed_out":
-		return told{what: "signed out"}
+		return told{what: w.tr("signed out")}
 	case "person.sign_in_failed":
-		return told{what: "failed to sign in"}
+		return told{what: w.tr("failed to sign in")}
 	case "person.sign_in_locked":
-		return told{what: "failed to sign in so often that more attempts have to wait", details: pairs("From", orSome(d.Address, "many addresses"), "Failed", counts(d.Failures, "", "once", "%d times"))}
+		failed := number(d.Failures)
+		if d.Failures > 0 {
+			failed = w.trn("once", "%d times", int(d.Failures))
+		}
+		return told{what: w.tr("failed to sign in so often that more attempts have to wait"), details: pairs(w.tr("From"), orSome(d.Address, w.tr("many addresses")), w.tr("Failed"), failed)}
 	case "person.sign_in_unlocked":
-		return told{what: "cleared the failed sign-ins of " + d.User}
+		return told{what: w.tr("cleared the failed sign-ins of %s", d.User)}
 	case "person.session_ended":
-		return told{what: "ended sessions of their own", details: ended}
+		return told{what: w.tr("ended sessions of their own"), details: ended}
 	case "person.password_changed":
-		return told{what: "changed their password", details: ended}
+		return told{what: w.tr("changed their password"), details: ended}
 	case "person.confirmation_failed":
-		return told{what: "did not know their password when asked for it again"}
+		return told{what: w.tr("did not know their password when asked for it again")}
 	case "person.password_set":
 		if d.First {
-			return told{what: "set the first password of " + d.User}
+			return told{what: w.tr("set the first password of %s", d.User)}
 		}
-		return told{what: "set a new password of " + d.User, details: ended}
+		return told{what: w.tr("set a new password of %s", d.User), details: ended}
 	case "delegation.set":
-		return told{what: "planned that " + d.From + " is away; " + orSome(d.To, "nobody") + " decides meanwhile", details: pairs("From", w.dateText(d.FirstDay), "To", w.dateText(d.LastDay))}
+		return told{what: w.tr("planned that %s is away; %s decides meanwhile", d.From, orSome(d.To, w.tr("nobody"))), details: pairs(w.tr("From"), w.dateText(d.FirstDay), w.tr("To"), w.dateText(d.LastDay))}
 	case "delegation.started":
-		return told{what: "began: " + d.From + " is away; " + orSome(d.To, "nobody") + " decides meanwhile"}
+		return told{what: w.tr("began: %s is away; %s decides meanwhile", d.From, orSome(d.To, w.tr("nobody")))}
 	case "delegation.ended":
-		return told{what: "ended the absence of " + d.From, details: pairs("Decided meanwhile", d.To, "Why", d.Why)}
+		return told{what: w.tr("ended the absence of %s", d.From), details: pairs(w.tr("Decided meanwhile"), d.To, w.tr("Why"), w.said(d.Why))}
 	case "token.created":
-		return told{what: "made a token of " + d.User, details: pairs("Token", d.Prefix+"…", "Name", d.Name)}
+		return told{what: w.tr("made a token of %s", d.User), details: pairs(w.tr("Token"), d.Prefix+"…", w.tr("Name"), d.Name)}
 	}
-	return told{what: strings.NewReplacer(".", " ", "_", " ").Replace(e.Action), words: d.Reason}
+	return told{what: plainWords(e.Action), words: d.Reason}
 }

@@ -42,11 +42,11 @@ func (v *visit) setPreferences() error {
 }
 
 // afterWords are the choices where to go once something is decided.
-func afterWords(chosen models.AfterDecision) []ui.Option {
+func (w words) afterWords(chosen models.AfterDecision) []ui.Option {
 	return []ui.Option{
-		{Value: string(models.AfterStay), Label: "stay here", Selected: chosen == models.AfterStay},
-		{Value: string(models.AfterList), Label: "go to the list", Selected: chosen == models.AfterList},
-		{Value: string(models.AfterNext), Label: "open the next one", Selected: chosen == models.AfterNext},
+		{Value: string(models.AfterStay), Label: w.tr("stay here"), Selected: chosen == models.AfterStay},
+		{Value: string(models.AfterList), Label: w.tr("go to the list"), Selected: chosen == models.AfterList},
+		{Value: string(models.AfterNext), Label: w.tr("open the next one"), Selected: chosen == models.AfterNext},
 	}
 }
 
@@ -66,15 +66,15 @@ func (v *visit) preferences(status int, refused refusal) error {
 		languages = append(languages, ui.Option{Value: l.Tag(), Label: l.Name(), Selected: likes.Language == l.Tag()})
 	}
 	out := views.PreferencesPage{Page: page, Tabs: v.settingsTabs(mePath), Lead: v.tr("This is about you alone, in every workspace."), Form: v.form(v.link(mePath)),
-		Facts: []ui.Entry{ui.Pair(v.tr("Name"), v.id.User.Name), ui.Pair("E-mail", v.id.User.Email), ui.Pair(v.tr("Your time zone"), zone.String()+", where it is "+v.now.In(zone).Format("15:04")+" now"),
-			ui.Pair(v.tr("Times on pages"), "in the time zone of the workspace, "+v.zone.String())},
+		Facts: []ui.Entry{ui.Pair(v.tr("Name"), v.id.User.Name), ui.Pair(v.tr("E-mail"), v.id.User.Email), ui.Pair(v.tr("Your time zone"), v.tr("%s, where it is %s now", zone.String(), v.now.In(zone).Format("15:04"))),
+			ui.Pair(v.tr("Times on pages"), v.tr("in the time zone of the workspace, %s", v.zone.String()))},
 		Fields: []ui.Field{
-			refused.field(ui.Field{Name: "after_decision", Label: v.tr("After a decision"), Kind: ui.FieldRadios, Required: true, Options: afterWords(likes.AfterDecision),
+			refused.field(ui.Field{Name: "after_decision", Label: v.tr("After a decision"), Kind: ui.FieldRadios, Required: true, Options: v.afterWords(likes.AfterDecision),
 				Hint: v.tr("Beside every button that decides you can choose otherwise, and that is remembered too.")}),
 			refused.field(ui.Field{Name: "theme", Label: v.tr("Colours"), Kind: ui.FieldRadios, Required: true, Options: []ui.Option{
 				{Value: "system", Label: v.tr("as your system has them"), Selected: theme == "system"},
-				{Value: models.ThemeLight, Label: "light", Selected: theme == models.ThemeLight},
-				{Value: models.ThemeDark, Label: "dark", Selected: theme == models.ThemeDark}}}),
+				{Value: models.ThemeLight, Label: v.tr("light"), Selected: theme == models.ThemeLight},
+				{Value: models.ThemeDark, Label: v.tr("dark"), Selected: theme == models.ThemeDark}}}),
 			refused.field(ui.Field{Name: "language", Label: v.tr("Language"), Kind: ui.FieldRadios, Required: true, Options: languages,
 				Hint: v.tr("What people and agents wrote stays as they wrote it.")}),
 			{Name: "shortcuts", Label: v.tr("Single keys do something"), Kind: ui.FieldCheckbox, Value: "yes", Checked: likes.Shortcuts, TestID: "shortcuts-on",
@@ -91,7 +91,7 @@ func (v *visit) preferences(status int, refused refusal) error {
 func (v *visit) timeOfDay(t models.Time) string {
 	at, now := t.In(v.zone), v.now.In(v.zone)
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return "at " + at.Format("15:04")
+		return v.tr("at %s", at.Format("15:04"))
 	}
-	return "on " + at.Format("2 January at 15:04")
+	return v.tr("on %s at %s", v.lang.Format(at, lang.DayMonth), at.Format("15:04"))
 }

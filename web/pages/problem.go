@@ -24,22 +24,27 @@ func (p *Pages) Problem(c *fiber.Ctx, err error) error {
 	if wait := problem.Wait(ne); wait > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(wait))
 	}
-	page := problemPage(ne, status)
+	var who *visit
+	if ne.Code != models.Unavailable { // who it is for stands in the database
+		who = p.whoever(c)
+	}
+	page := p.speaker(c).problemPage(ne, status)
 	if ne.Code == models.Unavailable {
-		page.Page = views.Page{Title: page.Heading, Assets: assets(), SelfURL: "/"} // who it is for stands in the database
+		page.Page = views.Page{Title: page.Heading, Assets: assets(), SelfURL: "/"}
 		page.Typed, page.Again = p.sentInVain(c)
 	} else {
-		page.Page = p.around(c, page.Heading)
+		page.Page = p.around(who, page.Heading)
 	}
 	page.Status = strconv.Itoa(status)
 	if status >= http.StatusInternalServerError {
 		page.RequestID = problem.RequestID(c)
 	}
-	return render(c, status, views.Problem(page))
+	return p.render(c, status, views.Problem(page))
 }
 
-// around is the frame of a problem page: the person's own when they are signed in and it can be read.
-func (p *Pages) around(c *fiber.Ctx, title string) views.Page {
+// whoever is the visit of the person who asked, in their language; nil when nobody is signed in, or when
+// that cannot be read.
+func (p *Pages) whoever(c *fiber.Ctx) *visit {
 	v, err := p.visit(c)
 	if err == nil {
 		if err = v.chooseWorkspace(); err != nil && v.chosen != "" {
@@ -47,9 +52,17 @@ func (p *Pages) around(c *fiber.Ctx, title string) views.Page {
 		}
 	}
 	if err != nil {
-		return views.Page{Title: title, Assets: assets(), SelfURL: "/"}
+		return nil
 	}
 	v.speak()
+	return v
+}
+
+// around is the frame of a problem page: the person's own when they are signed in and it can be read.
+func (p *Pages) around(v *visit, title string) views.Page {
+	if v == nil {
+		return views.Page{Title: title, Assets: assets(), SelfURL: "/"}
+	}
 	page, err := v.page(title, "", "")
 	if err != nil {
 		return v.plainPage(title)
@@ -75,33 +88,33 @@ func formStatus(err error) int {
 }
 
 // problemPage says in words what an error means for the person.
-func problemPage(ne *models.NamedError, status int) views.ProblemPage {
-	page := views.ProblemPage{LinkText: "Your desk", URL: "/"}
+func (w words) problemPage(ne *models.NamedError, status int) views.ProblemPage {
+	page := views.ProblemPage{LinkText: w.tr("Your desk"), URL: "/"}
 	switch {
 	case status == http.StatusNotFound:
-		page.Heading, page.Text = "There is nothing here", "Either this address is wrong, or the record belongs to a workspace you cannot reach."
+		page.Heading, page.Text = w.tr("There is nothing here"), w.tr("Either this address is wrong, or the record belongs to a workspace you cannot reach.")
 	case status == http.StatusRequestEntityTooLarge:
-		page.Heading, page.Text, page.Next = "This is too large", "A file may have 20 MB, anything else 14 MB.", "Nothing was changed."
+		page.Heading, page.Text, page.Next = w.tr("This is too large"), w.tr("A file may have 20 MB, anything else 14 MB."), w.tr("Nothing was changed.")
 	case status == http.StatusMethodNotAllowed:
-		page.Heading, page.Text = "This address only takes forms", "Nothing was changed. A link never decides anything here."
+		page.Heading, page.Text = w.tr("This address only takes forms"), w.tr("Nothing was changed. A link never decides anything here.")
 	case status == http.StatusUnauthorized:
-		page.Heading, page.Text, page.LinkText, page.URL = "You are not signed in", "Your session has ended. Nothing was changed.", "Sign in", "/login"
+		page.Heading, page.Text, page.LinkText, page.URL = w.tr("You are not signed in"), w.tr("Your session has ended. Nothing was changed."), w.tr("Sign in"), "/login"
 	case ne.Code == models.InsufficientPermission:
-		page.Heading, page.Text, page.Next = "This is not yours to do", sentence(ne.Message), "Nothing was changed."
+		page.Heading, page.Text, page.Next = w.tr("This is not yours to do"), w.problem(ne.Message), w.tr("Nothing was changed.")
 	case ne.Code == models.SecurityBlocked:
-		page.Heading, page.Text, page.Next = "This form is not current", "It was not sent from a page of this session, or the page is too old. Nothing was changed.", "Open the page again and send the form from there."
+		page.Heading, page.Text, page.Next = w.tr("This form is not current"), w.tr("It was not sent from a page of this session, or the page is too old. Nothing was changed."), w.tr("Open the page again and send the form from there.")
 	case status == http.StatusForbidden:
-		page.Heading, page.Text, page.Next = "This was refused", sentence(ne.Message), "Nothing was changed."
+		page.Heading, page.Text, page.Next = w.tr("This was refused"), w.problem(ne.Message), w.tr("Nothing was changed.")
 	case status == http.StatusConflict:
-		page.Heading, page.Text, page.Next = "Something else happened first", sentence(ne.Message), "Nothing you sent was recorded."
+		page.Heading, page.Text, page.Next = w.tr("Something else happened first"), w.problem(ne.Message), w.tr("Nothing you sent was recorded.")
 	case status == http.StatusTooManyRequests:
-		page.Heading, page.Text = "Too many requests", sentence(ne.Message)
+		page.Heading, page.Text = w.tr("Too many requests"), w.problem(ne.Message)
 	case status == http.StatusServiceUnavailable:
-		page.Heading, page.Text, page.Next = "The desk is not reachable just now", "What you sent was either recorded whole or not at all.", "Wait a few seconds, then try again."
+		page.Heading, page.Text, page.Next = w.tr("The desk is not reachable just now"), w.tr("What you sent was either recorded whole or not at all."), w.tr("Wait a few seconds, then try again.")
 	case status >= http.StatusInternalServerError:
-		page.Heading, page.Text = "Something went wrong", "The fault is on the desk's side. What you sent was either recorded whole or not at all."
+		page.Heading, page.Text = w.tr("Something went wrong"), w.tr("The fault is on the desk's side. What you sent was either recorded whole or not at all.")
 	default:
-		page.Heading, page.Text, page.Next = "This could not be done", sentence(ne.Message), "Nothing was changed."
+		page.Heading, page.Text, page.Next = w.tr("This could not be done"), w.problem(ne.Message), w.tr("Nothing was changed.")
 	}
 	return page
 }

@@ -34,7 +34,7 @@ const inSequence = "then"
 // newRule reads the form. Fields of a second step count only where the rule asks one after the other.
 func newRule(typed map[string]string) (approvals.NewRule, []models.Issue) {
 	n := approvals.NewRule{Tool: typed["tool"], DocumentType: typed["document_type"], Supplier: typed["supplier"], CostCentre: typed["cost_centre"],
-		Currency: strings.ToUpper(typed["currency"]), From: typed["from"], To: typed["to"], Role: models.Role(typed["role"]), People: approvals.SplitPeople(typed["person"])}
+		Currency: strings.ToUpper(typed["currency"]), From: plainAmount(typed["from"]), To: plainAmount(typed["to"]), Role: models.Role(typed["role"]), People: approvals.SplitPeople(typed["person"])}
 	var issues []models.Issue
 	var err error
 	switch required := typed["required"]; required {
@@ -173,7 +173,7 @@ func (v *visit) waitingForRules(m approvals.Matrix) *ui.Notice {
 	if m.Waiting == 0 {
 		return nil
 	}
-	n := &ui.Notice{Tone: ui.ToneWarn, Heading: v.trn("%d request waits", "%d requests wait", m.Waiting) + " for somebody who may decide",
+	n := &ui.Notice{Tone: ui.ToneWarn, Heading: v.trn("%d request waits for somebody who may decide", "%d requests wait for somebody who may decide", m.Waiting),
 		URL: v.link("/queues/ap_lead"), LinkText: v.tr("Cases of the AP lead"), TestID: "rules-waiting"}
 	switch {
 	case m.Covered == 0:
@@ -264,7 +264,7 @@ func scopeOf(r models.Rule) views.RuleScope {
 
 func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 	m := r.Rule
-	row := views.RuleRow{ID: m.ID, Name: approvals.RuleName(m.ID), URL: v.ruleURL(m.ID), Version: v.tr("version %d", m.Version),
+	row := views.RuleRow{ID: m.ID, Name: v.ruleTitle(m.ID), URL: v.ruleURL(m.ID), Version: v.tr("version %d", m.Version),
 		From: v.figures(m.FromAmount, m.Currency), To: v.figures(m.ToAmount, m.Currency), Who: v.whoWords(m.Role, r.First), Then: v.whoWords(m.ThenRole, r.Then), How: v.howWords(r),
 		Valid: v.span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: v.tr("History")}
 	if r.Sequence() {
@@ -279,7 +279,7 @@ func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 // whoWords writes a role within a sentence, and names as they are.
 func (w words) whoWords(role models.Role, who string) string {
 	if role != "" {
-		return w.lower(who)
+		return w.lower(w.said(who))
 	}
 	return who
 }
@@ -287,11 +287,11 @@ func (w words) whoWords(role models.Role, who string) string {
 func (w words) howWords(r approvals.RuleView) string {
 	switch {
 	case r.Sequence():
-		return "one after the other"
+		return w.tr("one after the other")
 	case r.Rule.Required == 2:
-		return "two together"
+		return w.tr("two together")
 	case r.Rule.Role == "" && len(r.People) > 1:
-		return "one of them"
+		return w.tr("one of them")
 	}
 	return ""
 }
@@ -326,11 +326,12 @@ func (v *visit) findings(out *views.RulesPage, found []approvals.Finding) {
 // finding links the rules that a finding names.
 func (v *visit) finding(f approvals.Finding) views.Finding {
 	out := views.Finding{Kind: string(f.Kind), Warn: f.Warn}
-	urls := map[string]templ.SafeURL{}
+	urls, shown := map[string]templ.SafeURL{}, map[string]string{}
 	for _, id := range f.Rules {
+		shown[approvals.RuleName(id)] = v.ruleTitle(id)
 		urls[approvals.RuleName(id)] = v.ruleURL(id)
 	}
-	rest := f.Text
+	rest := v.amountsIn(v.said(f.Text))
 	for rest != "" {
 		at, name := -1, ""
 		for n := range urls {
@@ -344,7 +345,7 @@ func (v *visit) finding(f approvals.Finding) views.Finding {
 		if at > 0 {
 			out.Parts = append(out.Parts, views.FindingPart{Text: ui.Foreign(rest[:at])})
 		}
-		out.Parts = append(out.Parts, views.FindingPart{Text: ui.Foreign(name), URL: urls[name]})
+		out.Parts = append(out.Parts, views.FindingPart{Text: ui.Foreign(shown[name]), URL: urls[name]})
 		rest = rest[at+len(name):]
 	}
 	if rest != "" {

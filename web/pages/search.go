@@ -12,6 +12,7 @@ import (
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -97,7 +98,7 @@ func (v *visit) search() error {
 func (v *visit) searchTabs(q models.SearchQuery, narrow func(...string) []string) (kinds, states []ui.Tab) {
 	kinds = []ui.Tab{{Label: v.tr("All"), URL: v.link(searchPath, narrow()...), Current: q.Kind == "", TestID: "kind-all"}}
 	for _, k := range models.SearchKinds() {
-		kinds = append(kinds, ui.Tab{Label: kindWords[k].many, URL: v.link(searchPath, narrow("kind", string(k))...), Current: q.Kind == k, TestID: "kind-" + string(k)})
+		kinds = append(kinds, ui.Tab{Label: v.tr(kindWords[k].many), URL: v.link(searchPath, narrow("kind", string(k))...), Current: q.Kind == k, TestID: "kind-" + string(k)})
 	}
 	known := models.SearchStatuses(q.Kind)
 	if len(known) == 0 {
@@ -112,9 +113,11 @@ func (v *visit) searchTabs(q models.SearchQuery, narrow func(...string) []string
 
 // kindWords name the kinds of records.
 var kindWords = map[models.SearchKind]struct{ one, many string }{
-	models.SearchCase: {"Case", "Cases"}, models.SearchRequest: {"Approval request", "Approval requests"}, models.SearchHold: {"Hold", "Holds"},
-	models.SearchConfirmation: {"Confirmation", "Confirmations"}, models.SearchInvoice: {"Invoice", "Invoices"}, models.SearchSupplier: {"Supplier", "Suppliers"},
-	models.SearchPO: {"Purchase order", "Purchase orders"}, models.SearchComment: {"Comment", "Comments"}, models.SearchReason: {"Reason", "Reasons"},
+	models.SearchCase: {lang.Mark("Case"), lang.Mark("Cases")}, models.SearchRequest: {lang.Mark("Approval request"), lang.Mark("Approval requests")},
+	models.SearchHold: {lang.Mark("Hold"), lang.Mark("Holds")}, models.SearchConfirmation: {lang.Mark("Confirmation"), lang.Mark("Confirmations")},
+	models.SearchInvoice: {lang.Mark("Invoice"), lang.Mark("Invoices")}, models.SearchSupplier: {lang.Mark("Supplier"), lang.Mark("Suppliers")},
+	models.SearchPO: {lang.Mark("Purchase order"), lang.Mark("Purchase orders")}, models.SearchComment: {lang.Mark("Comment"), lang.Mark("Comments")},
+	models.SearchReason: {lang.Mark("Reason"), lang.Mark("Reasons")},
 }
 
 // searchBadge is the state of a record of a kind; without text for kinds without states.
@@ -129,9 +132,9 @@ func (w words) searchBadge(kind models.SearchKind, status string) ui.Badge {
 	case models.SearchConfirmation:
 		switch s := models.ConfirmationStatus(status); s {
 		case models.ConfirmationAnswered:
-			return ui.Badge{Text: "Answered", Tone: ui.ToneGood, Sign: ui.SignDone}
+			return ui.Badge{Text: w.tr("Answered"), Tone: ui.ToneGood, Sign: ui.SignDone}
 		case models.ConfirmationTaken:
-			return ui.Badge{Text: "Answered, taken", Tone: ui.ToneGood, Sign: ui.SignDone}
+			return ui.Badge{Text: w.tr("Answered, taken"), Tone: ui.ToneGood, Sign: ui.SignDone}
 		default:
 			return confirmationBadge(s, "")
 		}
@@ -154,7 +157,7 @@ func foundURL(id string) templ.SafeURL {
 }
 
 func (v *visit) searchRow(q models.SearchQuery, h models.SearchHit) views.SearchRow {
-	row := views.SearchRow{Kind: kindWords[h.Kind].one, KindCode: string(h.Kind), At: v.age(h.At), Own: h.Own, Status: v.searchBadge(h.Kind, h.Status),
+	row := views.SearchRow{Kind: v.tr(kindWords[h.Kind].one), KindCode: string(h.Kind), At: v.age(h.At), Own: h.Own, Status: v.searchBadge(h.Kind, h.Status),
 		Number: marked(q, h.Number), Supplier: marked(q, h.Supplier)}
 	if h.Amount != "" {
 		row.Amount, row.Currency = v.figures(h.Amount, h.Currency), h.Currency
@@ -171,7 +174,7 @@ func (v *visit) searchRow(q models.SearchQuery, h models.SearchHit) views.Search
 	case models.SearchRequest:
 		row.Title, row.URL = marked(q, h.Title), requestURL(h.Page)
 	case models.SearchHold:
-		row.Title, row.URL = append(plain(v.codeTitle(h.Code)+": PO "), marked(q, h.Title)...), holdURL(h.Page)
+		row.Title, row.URL = append(plain(v.tr("%s: PO ", v.codeTitle(h.Code))), marked(q, h.Title)...), holdURL(h.Page)
 	case models.SearchConfirmation:
 		row.Title, row.URL = marked(q, h.Title), confirmationURL(h.Page)
 	case models.SearchInvoice:
@@ -184,7 +187,7 @@ func (v *visit) searchRow(q models.SearchQuery, h models.SearchHit) views.Search
 	case models.SearchPO:
 		row.Title, row.URL, row.Number = marked(q, h.Title), v.searchFor("po", h.Page), nil
 	case models.SearchComment:
-		row.Title, row.URL = append(plain("by "), marked(q, h.Title)...), caseURL(h.Page)
+		row.Title, row.URL = append(plain(v.tr("by ")), marked(q, h.Title)...), caseURL(h.Page)
 	case models.SearchReason:
 		row.Title, row.URL = append(plain(v.tr("of a decision by ")), marked(q, h.Title)...), caseURL(h.Page)
 		if strings.HasPrefix(h.Page, models.PrefixApprovalRequest+"_") {
@@ -281,7 +284,7 @@ func (v *visit) nothingFound(q models.SearchQuery) (*ui.Empty, []string) {
 	}
 	var looked []string
 	if form := q.Looked(); form != "" {
-		looked = append(looked, "As a number, this was looked for as "+form+", whatever signs and zeros stand in it.")
+		looked = append(looked, v.tr("As a number, this was looked for as %s, whatever signs and zeros stand in it.", form))
 	}
 	for _, w := range q.Words {
 		if amount := w.Amount(); amount != "" {
@@ -293,17 +296,17 @@ func (v *visit) nothingFound(q models.SearchQuery) (*ui.Empty, []string) {
 
 func (v *visit) searchExamples() []views.SearchExample {
 	var out []views.SearchExample
-	for _, e := range [][2]string{
-		{"INV-778", v.tr("a number, with or without its signs and leading zeros, or its beginning")},
-		{"1,234.50", v.tr("an amount; 1.234,50 and 1234.5 find the same")},
-		{v.tr("nordwind credit"), v.tr("words that stand in one record; the last may go on")},
-		{v.tr(`supplier:"Nordwind GmbH" status:open`), v.tr("what belongs to a supplier and is open")},
-		{"po:4500018822", v.tr("what belongs to a purchase order")},
-		{v.tr("code:PO_CLOSED queue:procurement"), v.tr("cases by why they stopped and where they wait")},
-		{"amount>1000 currency:EUR", v.tr("amounts above a figure")},
-		{"from:2026-10-01 to:2026-10-31", v.tr("what began between two days")},
+	for _, e := range []struct{ typed, words string }{
+		{typed: "INV-778", words: v.tr("a number, with or without its signs and leading zeros, or its beginning")},
+		{typed: "1,234.50", words: v.tr("an amount; 1.234,50 and 1234.5 find the same")},
+		{typed: "nordwind credit", words: v.tr("words that stand in one record; the last may go on")},
+		{typed: `supplier:"Nordwind GmbH" status:open`, words: v.tr("what belongs to a supplier and is open")},
+		{typed: "po:4500018822", words: v.tr("what belongs to a purchase order")},
+		{typed: "code:PO_CLOSED queue:procurement", words: v.tr("cases by why they stopped and where they wait")},
+		{typed: "amount>1000 currency:EUR", words: v.tr("amounts above a figure")},
+		{typed: "from:2026-10-01 to:2026-10-31", words: v.tr("what began between two days")},
 	} {
-		out = append(out, views.SearchExample{Text: e[0], URL: v.link(searchPath, "q", e[0]), Words: e[1]})
+		out = append(out, views.SearchExample{Text: e.typed, URL: v.link(searchPath, "q", e.typed), Words: e.words})
 	}
 	return append(out, views.SearchExample{Text: "case_…, areq_…, hold_…, conf_…", Words: v.tr("the whole id of a record goes straight to it"), URL: v.link(searchPath)})
 }

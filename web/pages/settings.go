@@ -222,9 +222,9 @@ func (v *visit) settings(status int, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	out := views.SettingsPage{Page: page, Lead: v.ws.Name + ", company code " + v.ws.ID + ".", Tabs: v.settingsTabs("/settings"),
+	out := views.SettingsPage{Page: page, Lead: v.tr("%s, company code %s.", v.ws.Name, v.ws.ID), Tabs: v.settingsTabs("/settings"),
 		Facts: []ui.Entry{ui.Pair(v.tr("Name"), v.ws.Name), ui.Pair(v.tr("Company code"), v.ws.ID), ui.Pair(v.tr("Time zone"), v.ws.TimeZone), ui.Pair(v.tr("Currency"), v.ws.Currency),
-			ui.Pair(v.tr("Business hours"), "Monday to Friday, "+v.ws.Opening().String()+", less the holidays below")},
+			ui.Pair(v.tr("Business hours"), v.tr("Monday to Friday, %s, less the holidays below", v.opening(v.ws.Opening())))},
 		Period:   v.periodSetting(refused.of(formPeriod)),
 		Holidays: v.holidaySetting(days, refused.of(formHoliday)),
 		Bindings: v.bindingSetting(bindings, refused.of(formBinding)), ERP: v.erpSetting(refused.of(formERP))}
@@ -250,7 +250,7 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 func (v *visit) periodSetting(refused refusal) views.PeriodSetting {
 	s := views.PeriodSetting{Through: v.date(v.ws.PeriodClosedThrough)}
 	if !v.ws.PeriodReopenedUntil.IsZero() {
-		s.By = "Reopened until " + v.date(v.ws.PeriodReopenedUntil) + "."
+		s.By = v.tr("Reopened until %s.", v.date(v.ws.PeriodReopenedUntil))
 	}
 	if !v.by.Has(models.RoleFinanceLead) {
 		return s

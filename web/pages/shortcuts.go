@@ -9,6 +9,7 @@ import (
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 const (
@@ -77,50 +78,50 @@ var shortcuts = []struct {
 	heading string
 	keys    []shortcut
 }{
-	{"In a list", []shortcut{
-		{on: lists, keys: []string{"j", "ArrowDown"}, words: "the next row", act: "row", to: "1"},
-		{on: lists, keys: []string{"k", "ArrowUp"}, words: "the row before", act: "row", to: "-1"},
-		{on: lists, keys: []string{"o", "Enter"}, words: "open the row", act: "open"},
-		{on: []kindOfPage{pageQueue}, keys: []string{"c"}, words: "claim the row’s case", act: "claim"},
-		{on: lists, keys: []string{"x"}, words: "tick the row, to do something with several", act: "inrow", to: "input[type=checkbox]"},
-		{on: lists, keys: []string{"n"}, words: "the next page", act: "click", to: ".pager [rel=next]"},
-		{on: lists, keys: []string{"p"}, words: "back: the page before, or the first", act: "click", to: ".pager [rel=prev], [data-testid=pager-first]"},
+	{lang.Mark("In a list"), []shortcut{
+		{on: lists, keys: []string{"j", "ArrowDown"}, words: lang.Mark("the next row"), act: "row", to: "1"},
+		{on: lists, keys: []string{"k", "ArrowUp"}, words: lang.Mark("the row before"), act: "row", to: "-1"},
+		{on: lists, keys: []string{"o", "Enter"}, words: lang.Mark("open the row"), act: "open"},
+		{on: []kindOfPage{pageQueue}, keys: []string{"c"}, words: lang.Mark("claim the row’s case"), act: "claim"},
+		{on: lists, keys: []string{"x"}, words: lang.Mark("tick the row, to do something with several"), act: "inrow", to: "input[type=checkbox]"},
+		{on: lists, keys: []string{"n"}, words: lang.Mark("the next page"), act: "click", to: ".pager [rel=next]"},
+		{on: lists, keys: []string{"p"}, words: lang.Mark("back: the page before, or the first"), act: "click", to: ".pager [rel=prev], [data-testid=pager-first]"},
 	}},
-	{"On a case", []shortcut{
-		{on: []kindOfPage{pageCase}, keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, words: "choose the exit with this number", act: "pick"},
-		{on: []kindOfPage{pageCase}, keys: []string{"r"}, words: "go to the reason", act: "focus", to: "[data-testid=decision-form] [name=reason]"},
-		{on: []kindOfPage{pageCase}, keys: []string{"Enter"}, words: "in a field of an exit: on to the reason", act: "onward"},
-		{on: []kindOfPage{pageCase}, keys: []string{"Ctrl+Enter"}, words: "decide, or send the form you write in", act: "send", to: "[data-testid=decision-form]"},
-		{on: []kindOfPage{pageCase}, keys: []string{"c"}, words: "claim the case", act: "click", to: "[data-testid=claim]"},
+	{lang.Mark("On a case"), []shortcut{
+		{on: []kindOfPage{pageCase}, keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, words: lang.Mark("choose the exit with this number"), act: "pick"},
+		{on: []kindOfPage{pageCase}, keys: []string{"r"}, words: lang.Mark("go to the reason"), act: "focus", to: "[data-testid=decision-form] [name=reason]"},
+		{on: []kindOfPage{pageCase}, keys: []string{"Enter"}, words: lang.Mark("in a field of an exit: on to the reason"), act: "onward"},
+		{on: []kindOfPage{pageCase}, keys: []string{"Ctrl+Enter"}, words: lang.Mark("decide, or send the form you write in"), act: "send", to: "[data-testid=decision-form]"},
+		{on: []kindOfPage{pageCase}, keys: []string{"c"}, words: lang.Mark("claim the case"), act: "click", to: "[data-testid=claim]"},
 	}},
-	{"On an approval", []shortcut{
-		{on: []kindOfPage{pageApproval}, keys: []string{"a"}, words: "get ready to approve: the reason, then Ctrl Enter", act: "arm", to: "[data-testid=approve]"},
-		{on: []kindOfPage{pageApproval}, keys: []string{"e"}, words: "get ready to reject: the reason, then Ctrl Enter", act: "arm", to: "[data-testid=reject]"},
-		{on: []kindOfPage{pageApproval}, keys: []string{"Enter"}, words: "on a tick: on to the reason", act: "onward"},
-		{on: []kindOfPage{pageApproval}, keys: []string{"Ctrl+Enter"}, words: "send what you got ready, or the form you write in", act: "send", to: "[data-testid=vote-form]"},
+	{lang.Mark("On an approval"), []shortcut{
+		{on: []kindOfPage{pageApproval}, keys: []string{"a"}, words: lang.Mark("get ready to approve: the reason, then Ctrl Enter"), act: "arm", to: "[data-testid=approve]"},
+		{on: []kindOfPage{pageApproval}, keys: []string{"e"}, words: lang.Mark("get ready to reject: the reason, then Ctrl Enter"), act: "arm", to: "[data-testid=reject]"},
+		{on: []kindOfPage{pageApproval}, keys: []string{"Enter"}, words: lang.Mark("on a tick: on to the reason"), act: "onward"},
+		{on: []kindOfPage{pageApproval}, keys: []string{"Ctrl+Enter"}, words: lang.Mark("send what you got ready, or the form you write in"), act: "send", to: "[data-testid=vote-form]"},
 	}},
-	{"On a confirmation", []shortcut{
-		{on: []kindOfPage{pageConfirmation}, keys: []string{"a"}, words: "go to accept", act: "focus", to: "[data-testid=accept]"},
-		{on: []kindOfPage{pageConfirmation}, keys: []string{"e"}, words: "go to decline", act: "focus", to: "[data-testid=decline]"},
-		{on: []kindOfPage{pageConfirmation}, keys: []string{"r"}, words: "go to the reason", act: "focus", to: "[data-testid=answer-form] [name=reason]"},
+	{lang.Mark("On a confirmation"), []shortcut{
+		{on: []kindOfPage{pageConfirmation}, keys: []string{"a"}, words: lang.Mark("go to accept"), act: "focus", to: "[data-testid=accept]"},
+		{on: []kindOfPage{pageConfirmation}, keys: []string{"e"}, words: lang.Mark("go to decline"), act: "focus", to: "[data-testid=decline]"},
+		{on: []kindOfPage{pageConfirmation}, keys: []string{"r"}, words: lang.Mark("go to the reason"), act: "focus", to: "[data-testid=answer-form] [name=reason]"},
 	}},
-	{"Along the list you came from", []shortcut{
-		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"J"}, words: "the next one", act: "click", to: "[data-around=next]"},
-		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"K"}, words: "the one before", act: "click", to: "[data-around=prev]"},
-		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"u"}, words: "back to the list", act: "click", to: "[data-around=list]"},
+	{lang.Mark("Along the list you came from"), []shortcut{
+		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"J"}, words: lang.Mark("the next one"), act: "click", to: "[data-around=next]"},
+		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"K"}, words: lang.Mark("the one before"), act: "click", to: "[data-around=prev]"},
+		{on: []kindOfPage{pageCase, pageApproval, pageConfirmation}, keys: []string{"u"}, words: lang.Mark("back to the list"), act: "click", to: "[data-around=list]"},
 	}},
-	{"Everywhere", []shortcut{
-		{keys: []string{"?"}, words: "show this sheet", act: "help"},
-		{keys: []string{"/"}, words: "search", act: "focus", to: "[role=search] input:not([type=hidden]), input[type=search]"},
-		{keys: []string{"Escape"}, words: "leave the field you write in, so that keys do something again", act: "leave"},
-		{keys: []string{"g h"}, words: "go to your desk", act: actGo, to: "/"},
-		{keys: []string{"g q"}, words: "go to your queue", act: actGo, to: "queue"},
-		{keys: []string{"g a"}, words: "go to approvals", act: actGo, to: "/approvals"},
-		{keys: []string{"g c"}, words: "go to confirmations", act: actGo, to: "/confirmations"},
-		{keys: []string{"g o"}, words: "go to holds", act: actGo, to: "/holds"},
-		{keys: []string{"g n"}, words: "go to notices", act: actGo, to: "/notices"},
-		{keys: []string{"g i"}, words: "go to search", act: actGo, to: "/search"},
-		{keys: []string{"g s"}, words: "go to settings", act: actGo, to: "/settings"},
+	{lang.Mark("Everywhere"), []shortcut{
+		{keys: []string{"?"}, words: lang.Mark("show this sheet"), act: "help"},
+		{keys: []string{"/"}, words: lang.Mark("search"), act: "focus", to: "[role=search] input:not([type=hidden]), input[type=search]"},
+		{keys: []string{"Escape"}, words: lang.Mark("leave the field you write in, so that keys do something again"), act: "leave"},
+		{keys: []string{"g h"}, words: lang.Mark("go to your desk"), act: actGo, to: "/"},
+		{keys: []string{"g q"}, words: lang.Mark("go to your queue"), act: actGo, to: "queue"},
+		{keys: []string{"g a"}, words: lang.Mark("go to approvals"), act: actGo, to: "/approvals"},
+		{keys: []string{"g c"}, words: lang.Mark("go to confirmations"), act: actGo, to: "/confirmations"},
+		{keys: []string{"g o"}, words: lang.Mark("go to holds"), act: actGo, to: "/holds"},
+		{keys: []string{"g n"}, words: lang.Mark("go to notices"), act: actGo, to: "/notices"},
+		{keys: []string{"g i"}, words: lang.Mark("go to search"), act: actGo, to: "/search"},
+		{keys: []string{"g s"}, words: lang.Mark("go to settings"), act: actGo, to: "/settings"},
 	}},
 }
 
@@ -128,7 +129,7 @@ var shortcuts = []struct {
 func (v *visit) keySheet(kind kindOfPage) views.KeySheet {
 	var sheet views.KeySheet
 	for _, g := range shortcuts {
-		group := views.KeyGroup{Heading: g.heading}
+		group := views.KeyGroup{Heading: v.tr(g.heading)}
 		for _, s := range g.keys {
 			if kind == "" || s.isOn(kind) {
 				group.Keys = append(group.Keys, v.shortcut(s))
@@ -151,14 +152,14 @@ func (s shortcut) isOn(kind kindOfPage) bool {
 }
 
 func (v *visit) shortcut(s shortcut) views.Shortcut {
-	out := views.Shortcut{Words: s.words, Act: s.act, To: s.to}
+	out := views.Shortcut{Words: v.tr(s.words), Act: s.act, To: s.to}
 	var ways []string
 	for _, way := range s.keys {
 		keys := strings.Split(way, " ")
 		ways = append(ways, strings.Join(keys, ","))
 		var shown []string
 		for _, key := range keys {
-			shown = append(shown, keyNames(key)...)
+			shown = append(shown, v.keyNames(key)...)
 		}
 		out.Show = append(out.Show, shown)
 	}
@@ -173,16 +174,19 @@ func (v *visit) shortcut(s shortcut) views.Shortcut {
 }
 
 // keyNames are what stands on the keys.
-func keyNames(key string) []string {
+func (w words) keyNames(key string) []string {
 	switch key {
 	case "ArrowDown":
 		return []string{"↓"}
 	case "ArrowUp":
 		return []string{"↑"}
 	case "Escape":
-		return []string{"Esc"}
+		return []string{w.tr("Esc")}
 	case "Ctrl+Enter":
-		return []string{"Ctrl", "Enter"}
+		return []string{w.tr("Ctrl"), w.tr("Enter")}
+	}
+	if key == "Enter" {
+		return []string{w.tr("Enter")}
 	}
 	return []string{key}
 }

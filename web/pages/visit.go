@@ -199,7 +199,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 		item(v.tr("Confirmations"), "/confirmations", number(int64(len(beside.answers))), v.tr("waiting for you"), "nav-confirmations"),
 		item(v.tr("Holds"), "/holds", "", "", "nav-holds"),
 	}}
-	queues := views.NavGroup{Heading: v.tr("Queues"), Items: []views.NavItem{item(v.tr("All cases"), allCasesPath, number(countsIn("", beside.queues).Open), "open", "nav-cases")}}
+	queues := views.NavGroup{Heading: v.tr("Queues"), Items: []views.NavItem{item(v.tr("All cases"), allCasesPath, number(countsIn("", beside.queues).Open), v.trc("cases", "open"), "nav-cases")}}
 	for _, q := range models.Queues() {
 		open := int64(0)
 		for _, c := range beside.queues {
@@ -207,7 +207,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 				open = c.Open
 			}
 		}
-		queues.Items = append(queues.Items, item(v.queue(q), queueURL(q), number(open), "open", "nav-queue-"+string(q)))
+		queues.Items = append(queues.Items, item(v.queue(q), queueURL(q), number(open), v.trc("cases", "open"), "nav-queue-"+string(q)))
 	}
 	settings := views.NavGroup{Heading: v.tr("Workspace"), Items: []views.NavItem{
 		item(v.tr("Settings"), "/settings", "", "", "nav-settings"),

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // englishOnly are the messages without values that read otherwise in German.
@@ -111,6 +113,43 @@ func TestTheLanguageIsThePersonsOwnBeforeTheBrowsers(t *testing.T) {
 		}
 		if got := tag(); got != chosen {
 			t.Errorf("who chose %s reads a page in %q", chosen, got)
+		}
+	}
+}
+
+// What the services call things by is found by its form, so a word changed there is missed only here.
+func TestExitsCodesAndRolesAreSaidInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	said := map[string]bool{}
+	for _, o := range append(models.Outcomes(), models.Entry{}) {
+		if o.Code != "" {
+			said[o.Title] = true
+		}
+		for _, reason := range []models.HandoverReason{models.ReasonNamedError, models.ReasonLoopDetected} {
+			for _, moved := range []string{"", "treat_as_non_po"} {
+				for _, e := range queue.Exits(o.Code, reason, moved) {
+					said[e.Label], said[e.Next], said[e.States] = true, true, true
+					for _, f := range e.Fields {
+						said[f.Label], said[f.Hint] = true, true
+					}
+				}
+			}
+		}
+	}
+	for _, r := range models.Roles() {
+		said[r.Title()] = true
+	}
+	for _, q := range models.Queues() {
+		said[q.Title()] = true
+	}
+	same := []string{"", "Agent", "ERP"} // in every language
+	for _, l := range lang.All()[1:] {
+		for text := range said {
+			for _, part := range strings.SplitAfter(text, ". ") {
+				if part = strings.TrimSpace(part); l.Said(part) == part && !slices.Contains(same, part) {
+					t.Errorf("%q is not said in %s", part, l.Tag())
+				}
+			}
 		}
 	}
 }

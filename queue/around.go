@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,13 +51,18 @@ func firstBeyond(tx *models.Tx, f Filter, here models.Case) (string, error) {
 const lookedThrough = 200
 
 // NextFree finds the first case of the list that the person can take up: beyond the one named, else
-// from the start; never that one itself, nor one that somebody else holds. It answers "" when none is left.
+// from the start; never that one itself, nor one that somebody else holds or that stands in a queue the
+// person does not work. It answers "" when none is left.
 func (s *Service) NextFree(ctx context.Context, by models.Principal, f Filter, beyond string) (string, error) {
 	if err := by.NeedScope(models.ScopeCasesRead); err != nil {
 		return "", err
 	}
 	if _, err := f.check(); err != nil {
 		return "", err
+	}
+	f.among = slices.DeleteFunc(models.Queues(), func(q models.Queue) bool { return !by.Has(q.Roles()...) })
+	if len(f.among) == 0 || f.Queue != "" && !slices.Contains(f.among, f.Queue) {
+		return "", nil
 	}
 	found := ""
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {

@@ -53,6 +53,9 @@ func TestTheNextOfAListIsTheOneBeyondThatSomebodyCanTakeUp(t *testing.T) {
 		next(open, ids[4], ids[0], "after the last the list starts again")
 		next(open, "case_unknown", ids[0], "beyond one that is not there")
 		next(queue.Filter{Queue: models.QueueAP, Status: models.CaseOpen, InvoiceID: "i0"}, ids[0], "", "the only one of a narrowed list")
+		elsewhere := c.file(c.stop("i9", models.POClosed, `{}`)).CaseID
+		next(queue.Filter{Status: models.CaseOpen}, ids[4], ids[0], "in a list of all queues one the person does not work is passed over")
+		next(queue.Filter{Status: models.CaseOpen, InvoiceID: "i9"}, elsewhere+"x", "", "one that is not theirs to decide is none")
 		next(queue.Filter{Queue: models.QueueFinance, Status: models.CaseOpen}, ids[0], "", "an empty queue")
 	})
 }

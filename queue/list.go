@@ -72,6 +72,8 @@ type Filter struct {
 	Cursor        string
 	Limit         int
 	Sort          string
+
+	among []models.Queue // of several queues only these; nil: all
 }
 
 // CaseItem is a case in a list, with what pages show beside the fields of the wire.
@@ -514,6 +516,13 @@ func (f Filter) narrow(where *conditions, tx *models.Tx) {
 		where.and("cases.code = ''")
 	default:
 		where.and("cases.code = ?", f.Code)
+	}
+	if f.Queue == "" && f.among != nil {
+		var args []any
+		for _, q := range f.among {
+			args = append(args, q)
+		}
+		where.and("cases.queue IN ("+strings.TrimPrefix(strings.Repeat(", ?", len(args)), ", ")+")", args...)
 	}
 	if f.Supplier != "" {
 		where.and("(cases.supplier_id = ? OR cases.supplier_name = ?)", f.Supplier, f.Supplier)

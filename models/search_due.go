@@ -19,7 +19,7 @@ const (
 	searchLock     = "search:backlog" // one desk writes for the search at a time
 	searchPause    = 300 * time.Millisecond
 	searchSweep    = 15 * time.Second // what another process left, or a failure, is done at the latest after this
-	searchPatience = time.Second      // a search does not wait longer for what is due
+	searchPatience = time.Second      // a search does not wait longer for what is due; see Options
 )
 
 // searchBatch is how many records are written in one transaction. On SQLite other writes wait for it; on
@@ -65,29 +65,35 @@ type searchRounds struct {
 	due chan struct{} // something is due
 	now chan struct{} // somebody waits for it
 
-	mu    sync.Mutex
-	ended chan struct{} // closed at the end of the round that runs, or of the next one
+	mu   sync.Mutex
+	next *searchRound // the one that runs, or else the next one
+}
+
+type searchRound struct {
+	ended  chan struct{} // closed at its end
+	failed bool          // known once it ended
 }
 
 func (r *searchRounds) start() {
-	r.due, r.now, r.ended = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
+	r.due, r.now, r.next = make(chan struct{}, 1), make(chan struct{}, 1), &searchRound{ended: make(chan struct{})}
 }
 
 func (r *searchRounds) wake() { poke(r.due) }
 
-// hurry begins a round at once, and gives what is closed when one ends.
-func (r *searchRounds) hurry() <-chan struct{} {
+// hurry begins a round at once, and gives the one that ends next.
+func (r *searchRounds) hurry() *searchRound {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	poke(r.now)
-	return r.ended
+	return r.next
 }
 
-func (r *searchRounds) end() {
+func (r *searchRounds) end(failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	close(r.ended)
-	r.ended = make(chan struct{})
+	r.next.failed = failed
+	close(r.next.ended)
+	r.next = &searchRound{ended: make(chan struct{})}
 }
 
 func poke(c chan struct{}) {
@@ -118,10 +124,11 @@ func (s *Store) keepSearch(ctx context.Context) {
 			}
 			gather.Stop()
 		}
-		if err := s.indexDue(ctx); err != nil && ctx.Err() == nil {
+		err := s.indexDue(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "records not searchable yet", "cause", err)
 		}
-		s.search.end()
+		s.search.end(err != nil)
 	}
 }
 
@@ -132,15 +139,18 @@ func (s *Store) awaitSearch(ctx context.Context) {
 	if err != nil || last == 0 {
 		return
 	}
-	patience := time.NewTimer(searchPatience)
+	patience := time.NewTimer(s.patience)
 	defer patience.Stop()
 	for {
-		ended := s.search.hurry()
+		round := s.search.hurry()
 		if left, err := s.lastDue(ctx, last); err != nil || left == 0 {
 			return
 		}
 		select {
-		case <-ended:
+		case <-round.ended:
+			if round.failed {
+				return // nothing can be written just now
+			}
 		case <-patience.C:
 			return
 		case <-ctx.Done():

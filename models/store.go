@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -41,6 +42,8 @@ type Options struct {
 	// Rehearse runs every write transaction on SQLite once more, and undoes that, before it runs for good.
 	// It is for tests, to show that what runs twice does no more than what runs once.
 	Rehearse bool
+	// SearchPatience is how long a search waits at most for what changed just before it; 0 means a second.
+	SearchPatience time.Duration
 }
 
 // Store keeps everything, in SQLite or PostgreSQL alike.
@@ -67,6 +70,7 @@ type Store struct {
 	broken   atomic.Bool  // the last write found the database unreachable, full, locked or read-only
 	trying   atomic.Bool  // a write that tells whether it still is runs
 	search   searchRounds
+	patience time.Duration // of a search
 	close    func() error
 	bg       sync.WaitGroup
 	stop     context.CancelFunc
@@ -95,7 +99,7 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 		sealing: make(chan string, 1024),
 
 		sessionIdle: SessionIdle, sessionLife: SessionLife,
-		rehearse: opts.Rehearse,
+		rehearse: opts.Rehearse, patience: cmp.Or(opts.SearchPatience, searchPatience),
 	}
 	var err error
 	switch {

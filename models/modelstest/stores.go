@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -54,7 +55,8 @@ const rehearse = "APDESK_TEST_REHEARSE"
 // Stores opened on one database in one test make different ids.
 func Open(t testing.TB, url string, clock *Clock) *models.Store {
 	t.Helper()
-	store, err := models.Open(t.Context(), url, models.Options{Clock: clock.Now, Random: seeded(t), Rehearse: os.Getenv(rehearse) != ""})
+	store, err := models.Open(t.Context(), url, models.Options{Clock: clock.Now, Random: seeded(t), Rehearse: os.Getenv(rehearse) != "",
+		SearchPatience: time.Minute}) // however busy the machine is
 	if err != nil {
 		t.Fatalf("modelstest: %v", err)
 	}

@@ -27,6 +27,7 @@ const (
 	PrefixEvent           = "evt"
 	PrefixUser            = "usr"
 	PrefixToken           = "tok"
+	PrefixLink            = "link"
 	PrefixDelegation      = "deleg"
 	PrefixNotice          = "note"
 	PrefixSavedView       = "view"

@@ -79,7 +79,8 @@ func Once[T any](tx *Tx, operation string, idem Idempotency, fn func() (T, error
 // HouseKeeping are the store's own jobs.
 func HouseKeeping() map[JobKind]JobFunc {
 	return map[JobKind]JobFunc{
-		JobForgetFile: forgetFile,
+		JobForgetFile:    forgetFile,
+		JobTokenExpiring: warnOfToken,
 		JobForgetKeys: func(tx *Tx, job Job) error {
 			if err := tx.DB.Where("created_at < ?", tx.Now.Add(-KeepIdempotencyKeys)).Delete(&idempotencyKey{}).Error; err != nil {
 				return err
@@ -91,6 +92,9 @@ func HouseKeeping() map[JobKind]JobFunc {
 				return err
 			}
 			if err := tx.forgetSignIns(); err != nil {
+				return err
+			}
+			if err := tx.forgetLinks(); err != nil {
 				return err
 			}
 			if err := tx.forgetAbsent(); err != nil {

@@ -424,6 +424,9 @@ func (tx *Tx) SetPassword(userID, hash string) error {
 	if user.Kind != KindPerson {
 		return E(Unprocessable, user.Email+" is a service account; it works with tokens and has no password.", nil)
 	}
+	if err := tx.withdrawResets(userID); err != nil {
+		return err
+	}
 	first := user.PasswordHash == ""
 	if err := tx.DB.Model(&User{}).Where("id = ?", userID).Update("password_hash", hash).Error; err != nil {
 		return err

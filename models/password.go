@@ -122,6 +122,9 @@ func (s *Store) ChangePassword(ctx context.Context, id Identity, current, passwo
 		if err := tx.succeeded(counted); err != nil {
 			return err
 		}
+		if err := tx.withdrawResets(id.User.ID); err != nil {
+			return err
+		}
 		if ended, err = tx.endOtherSessions(id); err != nil {
 			return err
 		}

@@ -55,6 +55,7 @@ type Token struct {
 	ExpiresAt          Time
 	RevokedAt          Time
 	LastUsedAt         Time
+	ReplacedByID       *string // the token that took its place when it was rotated
 }
 
 // NormaliseEmail checks and lowers an e-mail address.
@@ -313,6 +314,9 @@ func (tx *Tx) CreateToken(n NewToken) (secret string, token Token, err error) {
 		token.CreatedByID = &n.CreatedByID
 	}
 	if err := tx.DB.Create(&token).Error; err != nil {
+		return "", Token{}, err
+	}
+	if err := tx.warnLater(token); err != nil {
 		return "", Token{}, err
 	}
 	var holder Identity

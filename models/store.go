@@ -78,6 +78,7 @@ type Store struct {
 	peopleHooks []PeopleHook
 
 	sessionIdle, sessionLife time.Duration
+	uses                     *uses // of tokens
 }
 
 // Open opens the database named by databaseURL, "sqlite:PATH" or "postgres://…", and brings its schema
@@ -98,7 +99,7 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 		jobs:    make(chan struct{}, 1),
 		sealing: make(chan string, 1024),
 
-		sessionIdle: SessionIdle, sessionLife: SessionLife,
+		sessionIdle: SessionIdle, sessionLife: SessionLife, uses: newUses(),
 		rehearse: opts.Rehearse, patience: cmp.Or(opts.SearchPatience, searchPatience),
 	}
 	var err error
@@ -119,6 +120,7 @@ func Open(ctx context.Context, databaseURL string, opts Options) (*Store, error)
 	s.bg.Go(func() { s.sealEvents(bg) })
 	s.search.start()
 	s.bg.Go(func() { s.keepSearch(bg) })
+	s.bg.Go(func() { s.keepUses(bg) })
 	if s.postgres {
 		s.bg.Go(func() { s.listen(bg) })
 	}

@@ -16,6 +16,8 @@ type PeoplePage struct {
 	Rows    []PersonRow // active
 	Gone    []PersonRow // deactivated
 	Add     *PersonForm
+	Invited []InvitationRow
+	Made    *MadeSecret // the link of an invitation, this once
 }
 
 // PersonRow is one person or service account in the list.

@@ -15,4 +15,6 @@ type PreferencesPage struct {
 	Form    Form
 	Fields  []ui.Field
 	KeysURL templ.SafeURL
+	// AccountURL leads to the person's password and sessions.
+	AccountURL templ.SafeURL
 }

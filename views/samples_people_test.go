@@ -23,7 +23,8 @@ func samplePeople() views.PeoplePage {
 			{ID: "usr_3", URL: "/settings/people/usr_3", Name: "Invoice agent", Email: "agent@example.com", Service: true, Roles: "Agent", State: ui.Badge{Text: "Service account", Tone: ui.ToneAgent, Sign: ui.SignDone},
 				Owner: "Lars Lindner", NoOwner: "not active here", LastWhat: "never"},
 		},
-		Gone: []views.PersonRow{{ID: "usr_4", URL: "/settings/people/usr_4", Name: "Lars Lindner", Email: "lars@example.com", Roles: "AP lead", State: ui.Badge{Text: "Deactivated", Tone: ui.ToneNeutral, Sign: ui.SignNo}, Zone: "Europe/Berlin", LastWhat: "never"}},
+		Gone:    []views.PersonRow{{ID: "usr_4", URL: "/settings/people/usr_4", Name: "Lars Lindner", Email: "lars@example.com", Roles: "AP lead", State: ui.Badge{Text: "Deactivated", Tone: ui.ToneNeutral, Sign: ui.SignNo}, Zone: "Europe/Berlin", LastWhat: "never"}},
+		Invited: sampleInvitations(), Made: sampleMade("Link", "https://desk.example.com/welcome?link=7q2mgm3v6s2a5yq4k7x3h6w2n5t4b7c3d6f5g4h3"),
 		Add: &views.PersonForm{Form: views.Form{URL: "/settings/people", CSRF: "csrf-sample"}, Fields: []ui.Field{{Name: "email", Label: "E-mail", Kind: ui.FieldEmail, Required: true}, {Name: "name", Label: "Full name"}},
 			Roles: sampleRoles(), After: "A known e-mail joins this workspace with these roles."}}
 }

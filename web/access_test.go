@@ -43,11 +43,11 @@ func (w who) atLast() who { w.last = true; return w }
 // pageAccess is who may use each address of the pages. An address that is not here fails the tests, as does
 // one that is gone.
 var pageAccess = map[string]who{
-	"GET /healthz": public, "GET /readyz": public, "GET /metrics": public, "GET /static/*": public, "GET /login": public, "POST /login": public,
+	"GET /healthz": public, "GET /readyz": public, "GET /metrics": public, "GET /static/*": public, "GET /login": public, "POST /login": public, "GET /welcome": public, "POST /welcome": public,
 
 	"GET /": all, "GET /live": all, "GET /next": all, "GET /notices": all, "GET /views": all, "GET /shortcuts": all,
 	"GET /queues/:queue": all, "GET /queues/:queue.csv": all, "GET /cases": all, "GET /cases.csv": all, "GET /cases/bulk": all, "GET /approvals/bulk": all,
-	"GET /confirmations": all, "GET /holds": all, "GET /settings": all, "GET /settings/hours": all, "GET /settings/me": all, "GET /settings/rules/try": all,
+	"GET /confirmations": all, "GET /holds": all, "GET /settings": all, "GET /settings/hours": all, "GET /settings/me": all, "GET /settings/me/security": all, "GET /settings/tokens": all, "GET /settings/rules/try": all,
 	"GET /approvals": withAgents, "GET /search": people,
 	"GET /cases/:id": people, "GET /approvals/:id": people, "GET /approvals/:id/proof": people, "GET /approvals/:id/proof.json": people,
 	"GET /confirmations/:id": people, "GET /holds/:id": people, "GET /files/:id": people, "GET /invoices": people, "GET /invoices/*": people,
@@ -58,7 +58,8 @@ var pageAccess = map[string]who{
 	"GET /settings/rules": people, "GET /settings/rules.csv": people, "GET /settings/rules/:id": people, "GET /settings/rules/history": people,
 	"GET /settings/rules/import": only(models.RoleAPLead, models.RoleAdmin),
 
-	"POST /logout": all.atLast(), "POST /workspace": all.atLast(), "POST /settings/me": all, "POST /views": all,
+	"POST /logout": all.atLast(), "POST /workspace": all.atLast(), "POST /settings/me": all, "POST /settings/me/security/password": all, "POST /settings/me/security/sessions": all,
+	"POST /settings/tokens": all, "POST /settings/tokens/rotate": all.atLast(), "POST /settings/tokens/revoke": all.atLast(), "POST /views": all,
 	"POST /views/:id/rename": {roles: []models.Role{models.RoleProcurement}, own: true}, "POST /views/:id/delete": who{roles: []models.Role{models.RoleProcurement}, own: true}.atLast(),
 	"POST /notices/read": {roles: []models.Role{models.RoleFinanceLead}, own: true}, "POST /notices/:id/read": {roles: []models.Role{models.RoleFinanceLead}, own: true},
 	"POST /drafts": people, "POST /drafts/discard": people, "POST /presence": people, "POST /presence/leave": people,
@@ -79,8 +80,9 @@ var pageAccess = map[string]who{
 	"POST /settings/servers": only(models.RoleAdmin, models.RoleFinanceLead), "POST /settings/servers/:id/retire": only(models.RoleAdmin, models.RoleFinanceLead).atLast(),
 	"POST /settings/security": only(models.RoleAdmin).atLast(),
 	"POST /settings/people":   only(models.RoleAdmin), "POST /settings/people/:id/roles": only(models.RoleAdmin), "POST /settings/people/:id/deactivate": only(models.RoleAdmin).atLast(),
-	"POST /settings/people/:id/reactivate": only(models.RoleAdmin).atLast(),
-	"POST /settings/delegations":           only(models.RoleAPLead, models.RoleFinanceLead), "POST /settings/delegations/:id/end": only(models.RoleAPLead, models.RoleFinanceLead).atLast(),
+	"POST /settings/people/invitations/withdraw": only(models.RoleAdmin).atLast(),
+	"POST /settings/people/:id/reactivate":       only(models.RoleAdmin).atLast(),
+	"POST /settings/delegations":                 only(models.RoleAPLead, models.RoleFinanceLead), "POST /settings/delegations/:id/end": only(models.RoleAPLead, models.RoleFinanceLead).atLast(),
 }
 
 // parameters are the records that the parts of an address stand for.

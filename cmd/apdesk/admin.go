@@ -204,6 +204,10 @@ type userCmd struct {
 	Deactivate userDeactivateCmd `cmd:"" help:"Deactivate somebody in one workspace, or everywhere."`
 	Activate   userActivateCmd   `cmd:"" help:"Let somebody who was deactivated work again, in one workspace or everywhere."`
 	Password   userPasswordCmd   `cmd:"" help:"Set a person's password from standard input; their sessions end."`
+	Invite     userInviteCmd     `cmd:"" help:"Print a link with which somebody new joins a workspace and sets a password of their own."`
+	Reset      userResetCmd      `cmd:"" help:"Print a link with which a person sets a new password."`
+	Locked     userLockedCmd     `cmd:"" help:"List whose sign-ins have to wait after too many failures."`
+	Unlock     userUnlockCmd     `cmd:"" help:"Forget the failed sign-ins of a person or an address."`
 }
 
 type userCreateCmd struct {
@@ -250,7 +254,7 @@ func (c userCreateCmd) Run(e *env) error {
 	}
 	fmt.Fprintf(e.stdout, "%s (%s) created in workspace %s as %s.\n", user.Name, user.Email, c.Workspace, strings.Join(c.Role, ", "))
 	if user.Kind == models.KindPerson && n.PasswordHash == "" {
-		fmt.Fprintln(e.stderr, "No password was given (--password-stdin), so this person cannot sign in until apdesk user password sets one.")
+		fmt.Fprintln(e.stderr, "No password was given (--password-stdin), so this person cannot sign in until apdesk user reset gives them a link to set one, or apdesk user password sets one.")
 	}
 	return nil
 }
@@ -420,6 +424,9 @@ func (e *env) changeUser(email, workspace string, change func(*models.Tx, models
 
 type tokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Create a token; it is printed once and kept only as a hash."`
+	List   tokenListCmd   `cmd:"" help:"List tokens with their scopes, last use and end; never their secrets."`
+	Revoke tokenRevokeCmd `cmd:"" help:"End a token at once."`
+	Rotate tokenRotateCmd `cmd:"" help:"Print a new token that takes the place of another, which goes on for a while."`
 }
 
 type tokenCreateCmd struct {

@@ -114,7 +114,12 @@ func (v *visit) noticeTarget(n models.Notice) (text string, target templ.SafeURL
 		return v.tr("Open the hold"), holdURL(n.Subject)
 	case models.PrefixDelegation:
 		return v.tr("See the delegations"), v.link("/settings/delegations")
+	case models.PrefixToken:
+		return v.tr("See the tokens"), v.link(tokensPath)
 	case models.PrefixUser:
+		if n.Kind == models.NoticeSignInLocked || n.Kind == models.NoticePasswordChanged {
+			return v.tr("See where you are signed in"), v.link(accountPath)
+		}
 		return "", ""
 	}
 	return v.tr("Open the invoice"), v.invoiceURL(n.Subject)

@@ -65,6 +65,8 @@ func New(cfg Config) *Pages {
 func (p *Pages) Mount(r fiber.Router) {
 	r.Get("/login", p.guarded(p.showLogin))
 	r.Post("/login", p.guarded(p.signIn))
+	r.Get(welcomePath, p.guarded(p.showWelcome))
+	r.Post(welcomePath, p.guarded(p.useWelcome))
 
 	get := func(path string, show func(*visit) error) { r.Get(path, p.guarded(p.signedIn(show))) }
 	post := func(path string, act func(*visit) error) {
@@ -121,7 +123,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/settings/security", (*visit).showSecurity)
 	post("/settings/security", (*visit).setBlock)
 
-	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch, mountHours} {
+	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch, mountHours, mountAccount, mountTokens} {
 		more(get, post)
 	}
 }

@@ -19,6 +19,7 @@ import (
 func mountPeople(get, post route) {
 	get("/settings/people", (*visit).listPeople)
 	post("/settings/people", (*visit).addPerson)
+	post("/settings/people/invitations/withdraw", (*visit).withdrawInvitation)
 	get("/settings/people/:id", (*visit).showPerson)
 	post("/settings/people/:id/roles", (*visit).setRoles)
 	get("/settings/people/:id/deactivate", (*visit).askDeactivate)
@@ -44,9 +45,9 @@ const (
 func personPath(id string) string { return "/settings/people/" + url.PathEscape(id) }
 
 // listPeople is GET /settings/people.
-func (v *visit) listPeople() error { return v.people(http.StatusOK, refusal{}, nil) }
+func (v *visit) listPeople() error { return v.people(http.StatusOK, refusal{}, nil, nil) }
 
-func (v *visit) people(status int, refused refusal, roles []models.Role) error {
+func (v *visit) people(status int, refused refusal, roles []models.Role, made *views.MadeSecret) error {
 	list, err := v.p.store.People(v.ctx, v.by)
 	if err != nil {
 		return err
@@ -79,6 +80,10 @@ func (v *visit) people(status int, refused refusal, roles []models.Role) error {
 				Text: ui.Foreign(v.tr("Its responsible person, %s, is not an active member of this workspace. Questions only that person may answer are cancelled at once.", orSome(p.OwnerName, v.tr("unnamed")))),
 				URL:  v.link(personPath(p.User.ID)), LinkText: v.tr("See the account"), TestID: "no-responsible"})
 		}
+	}
+	out.Made = made
+	if out.Invited, err = v.invitations(); err != nil {
+		return err
 	}
 	if v.by.Has(models.RoleAdmin) {
 		out.Add = v.personForm(refused.of(formPerson), roles)
@@ -149,10 +154,10 @@ func (w words) documentsOf(documentType string) string {
 
 func (v *visit) personForm(refused refusal, roles []models.Role) *views.PersonForm {
 	f := &views.PersonForm{Form: v.form(v.link("/settings/people")),
-		After: v.tr("A known e-mail joins this workspace with these roles, and nothing else about the user changes. A new one can sign in once the operator of the desk has set a first password, with apdesk user password. Service accounts are made at the command line.")}
+		After: v.tr("A known e-mail joins this workspace with these roles, and nothing else about the user changes. For a new one you get a link to hand over, with which the person sets a password of their own. Service accounts are made at the command line.")}
 	for _, field := range []ui.Field{
 		{Name: "email", Label: v.tr("E-mail"), Kind: ui.FieldEmail, Required: true, Autocomplete: "off"},
-		{Name: "name", Label: v.tr("Full name"), Hint: v.tr("Needed for somebody new to the desk"), Autocomplete: "off"},
+		{Name: "name", Label: v.tr("Full name"), Hint: v.tr("For somebody new to the desk, who can change it"), Autocomplete: "off"},
 		{Name: "time_zone", Label: v.tr("Time zone"), Hint: v.tr("Such as Europe/Berlin; empty: the workspace’s")},
 	} {
 		f.Fields = append(f.Fields, refused.field(field))
@@ -197,25 +202,24 @@ func (v *visit) postedRoles(name string) []models.Role {
 // addPerson is POST /settings/people.
 func (v *visit) addPerson() error {
 	typed, roles := v.typed("email", "name", "time_zone"), v.postedRoles("role")
-	isNew := false
+	var in models.Invited
 	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error {
 		var err error
-		_, isNew, err = tx.AddMember(models.NewUser{Email: typed["email"], Name: typed["name"], TimeZone: typed["time_zone"], Roles: roles})
+		in, err = tx.Invite(models.NewUser{Email: typed["email"], Name: typed["name"], TimeZone: typed["time_zone"], Roles: roles})
 		return err
 	})
+	if err == nil && in.Secret != "" {
+		return v.people(http.StatusCreated, refusal{}, nil, v.invited(in))
+	}
 	if err == nil {
-		message := "member_added"
-		if isNew {
-			message = "member_created"
-		}
-		v.p.say(v.c, message)
+		v.p.say(v.c, "member_added")
 		return seeOther(v.c, string(v.link("/settings/people")))
 	}
 	r, ok := v.refuse(err, formPerson, v.tr("Nobody was added"), typed, nil)
 	if !ok {
 		return v.refusedOnPeople(err, "")
 	}
-	return v.people(formStatus(err), r, roles)
+	return v.people(formStatus(err), r, roles, nil)
 }
 
 // refusedOnPeople leaves an attempt of somebody who may not change people on the trail.
@@ -586,6 +590,7 @@ type peopleEvent struct {
 	Prefix   string        `json:"prefix"`
 	Address  string        `json:"address"`
 	Failures int64         `json:"failures"`
+	ByLink   bool          `json:"by_link"`
 	From     string        `json:"from"`
 	To       string        `json:"to"`
 	FirstDay string        `json:"first_day"`
@@ -644,7 +649,22 @@ func (w words) tellPeople(e models.AuditEvent) told {
 		return told{what: w.tr("changed their password"), details: ended}
 	case "person.confirmation_failed":
 		return told{what: w.tr("did not know their password when asked for it again")}
+	case "person.reset_link_made":
+		return told{what: w.tr("made a link with which %s can set a new password", d.User)}
+	case "invitation.made":
+		return told{what: w.tr("invited %s to the workspace", who), details: pairs(w.tr("E-mail"), d.Email, w.tr("Roles"), w.roleTitles(d.Roles))}
+	case "invitation.withdrawn":
+		return told{what: w.tr("withdrew the invitation of %s", d.Email)}
+	case "invitation.accepted":
+		return told{what: w.tr("accepted the invitation to the workspace"), details: pairs(w.tr("Roles"), w.roleTitles(d.Roles))}
+	case "token.revoked":
+		return told{what: w.tr("revoked a token of %s", d.User), details: pairs(w.tr("Token"), d.Prefix+"…", w.tr("Name"), d.Name)}
+	case "token.rotated":
+		return told{what: w.tr("rotated a token of %s", d.User), details: pairs(w.tr("Token"), d.Prefix+"…", w.tr("Name"), d.Name, w.tr("New token"), d.To+"…")}
 	case "person.password_set":
+		if d.ByLink {
+			return told{what: w.tr("set a new password by a link of the operator"), details: ended}
+		}
 		if d.First {
 			return told{what: w.tr("set the first password of %s", d.User)}
 		}

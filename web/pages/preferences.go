@@ -79,7 +79,7 @@ func (v *visit) preferences(status int, refused refusal) error {
 				Hint: v.tr("What people and agents wrote stays as they wrote it.")}),
 			{Name: "shortcuts", Label: v.tr("Single keys do something"), Kind: ui.FieldCheckbox, Value: "yes", Checked: likes.Shortcuts, TestID: "shortcuts-on",
 				Hint: v.tr("Switch them off when you speak to your computer or a key is pressed by accident.")},
-		}, KeysURL: v.link(shortcutsPath)}
+		}, KeysURL: v.link(shortcutsPath), AccountURL: v.link(accountPath)}
 	if refused.typed != nil {
 		out.Fields[3].Checked = refused.typed["shortcuts"] != ""
 	}

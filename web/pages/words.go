@@ -367,6 +367,9 @@ type noticeData struct {
 	Ended        string       `json:"ended"`
 	ClaimedBy    string       `json:"claimed_by"`
 	Address      string       `json:"address"`
+	Name         string       `json:"name"`
+	Prefix       string       `json:"prefix"`
+	Holder       string       `json:"holder"`
 	Queue        models.Queue `json:"queue"`
 }
 
@@ -475,6 +478,10 @@ func (w words) noticeWords(kind models.NoticeKind, data noticeData) noticeTold {
 			return noticeTold{d.tr("Sign-in"), d.tr("Somebody failed to sign in with your e-mail address so often that attempts from there have to wait, from %s. Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in.", d.Address), ui.ToneWarn}
 		}
 		return noticeTold{d.tr("Sign-in"), d.tr("Somebody failed to sign in with your e-mail address so often that attempts from there have to wait. Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in."), ui.ToneWarn}
+	case models.NoticeTokenExpiring:
+		return noticeTold{d.tr("Token"), d.tr("The token %s of %s ends soon, on %s. Rotate it under Settings before it does.", orSome(d.Name, d.Prefix), orSome(d.Holder, d.tr("an account")), d.dateText(d.Until)), ui.ToneWarn}
+	case models.NoticeTokenRevoked:
+		return noticeTold{d.tr("Token"), d.tr("%s revoked the token %s of %s. Calls with it are refused from now on.", d.by(), orSome(d.Name, d.Prefix), orSome(d.Holder, d.tr("an account"))), ui.ToneWarn}
 	case models.NoticePasswordChanged:
 		return noticeTold{d.tr("Password"), d.tr("Your password was changed, and your other sessions ended. If that was not you, tell the operator of the desk at once."), ui.ToneInfo}
 	case "case.returned":

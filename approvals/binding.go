@@ -24,8 +24,13 @@ type BoundValue struct {
 	Pointer string // where it stands in the arguments; empty when it is the request's own
 }
 
-// boundAmount names the amount among the bound values.
-const boundAmount = "Amount"
+// Names of bound values, and of what changed between two requests.
+const (
+	BoundInvoice     = "Invoice"
+	BoundSupplier    = "Supplier"
+	BoundAmount      = "Amount"
+	BoundPostingDate = "Posting date"
+)
 
 // bind compares the claims of a request with its call, at the places the workspace states for the
 // tool. A value without a place, or absent there, is the request's own. The issues name the claims
@@ -38,18 +43,18 @@ func bind(b models.Binding, arguments json.RawMessage, claimed RequestInput) (bo
 		same                       func(said string, number bool) bool
 		take                       func(said string, number bool) (problem string)
 	}{
-		{"Invoice", b.InvoiceID, "/invoice/id", claimed.Invoice.ID, nil, nil},
-		{"Supplier", b.SupplierID, "/invoice/supplier_id", claimed.Invoice.SupplierID, nil, func(said string, _ bool) string {
+		{BoundInvoice, b.InvoiceID, "/invoice/id", claimed.Invoice.ID, nil, nil},
+		{BoundSupplier, b.SupplierID, "/invoice/supplier_id", claimed.Invoice.SupplierID, nil, func(said string, _ bool) string {
 			out.SupplierID = said
 			return ""
 		}},
-		{boundAmount, b.Amount, "/amount", claimed.Amount.Text(), func(said string, number bool) bool {
+		{BoundAmount, b.Amount, "/amount", claimed.Amount.Text(), func(said string, number bool) bool {
 			return sameAmount(said, number, claimed.Amount.Text())
 		}, nil},
 		{"Currency", b.Currency, "/currency", claimed.Amount.Currency(), func(said string, number bool) bool {
 			return !number && said == claimed.Amount.Currency()
 		}, nil},
-		{"Posting date", b.PostingDate, "/posting_date", claimed.PostingDate.String(), func(said string, number bool) bool {
+		{BoundPostingDate, b.PostingDate, "/posting_date", claimed.PostingDate.String(), func(said string, number bool) bool {
 			return !number && said == claimed.PostingDate.String()
 		}, func(said string, number bool) string {
 			d, err := models.ParseDate(said)

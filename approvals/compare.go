@@ -722,9 +722,9 @@ func countItems(list string) int {
 func Changes(then, now models.ApprovalRequest) []Change {
 	var out []Change
 	for _, c := range []Change{
-		{Name: "Amount", Then: formatAmount(then.Amount, then.Currency), Now: formatAmount(now.Amount, now.Currency)},
-		{Name: "Posting date", Then: then.PostingDate.String(), Now: now.PostingDate.String()},
-		{Name: "Supplier", Then: then.SupplierID, Now: now.SupplierID},
+		{Name: BoundAmount, Then: formatAmount(then.Amount, then.Currency), Now: formatAmount(now.Amount, now.Currency)},
+		{Name: BoundPostingDate, Then: then.PostingDate.String(), Now: now.PostingDate.String()},
+		{Name: BoundSupplier, Then: then.SupplierID, Now: now.SupplierID},
 		{Name: "Document type", Then: then.DocumentType, Now: now.DocumentType},
 		{Name: "Cost centre", Then: then.CostCentre, Now: now.CostCentre},
 	} {

@@ -154,7 +154,7 @@ func fillCall(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
 		return err
 	}
 	p.Binding = values.Values
-	p.AmountSaid = binding.Amount != "" && !slices.ContainsFunc(values.Values, func(v BoundValue) bool { return v.Name == boundAmount && v.Pointer != "" })
+	p.AmountSaid = binding.Amount != "" && !slices.ContainsFunc(values.Values, func(v BoundValue) bool { return v.Name == BoundAmount && v.Pointer != "" })
 	if p.Correctable, _, err = correctables(p.Arguments, binding); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type CasePage struct {
 	Marks   []ui.Notice
 	Earlier []EarlierDecision
 	Invoice Invoice
+	Match   *Match // nil when the evidence tells of no order and no receipt
 	// Handovers is what the agent said, newest first.
 	Handovers []HandoverView
 	// Request leads to the approval request behind the case, if there is one.

@@ -205,10 +205,7 @@ type ActionCell struct {
 // opens says whether the server asks to open an address rather than about a call.
 func (p ConfirmationPage) opens() bool { return len(p.Questions) > 0 && p.Questions[0].Address != nil }
 
-// wants is what the agent does or did, within a sentence.
-func (p ConfirmationPage) wants() string {
-	if p.Expires.Zero() {
-		return "wanted to run"
-	}
-	return "wants to run"
+// callParts are what the heading names: who runs which tool where.
+func (p ConfirmationPage) callParts() ui.Parts {
+	return ui.Parts{"agent": ui.Text(p.Agent), "tool": ui.Text(p.Call.Tool), "server": ui.Text(p.Server.Name)}
 }

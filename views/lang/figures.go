@@ -25,6 +25,9 @@ func (l *Lang) Figures(amount string) string {
 	return b.String()
 }
 
+// GroupMark stands between the groups of three digits.
+func (l *Lang) GroupMark() string { return l.or().group }
+
 // Decimal takes apart -?digits(.digits)?; the sign comes back as a true minus, which cannot be taken
 // for a hyphen.
 func Decimal(amount string) (sign, whole, frac string, ok bool) {

@@ -24,8 +24,9 @@ type Lang struct {
 	locale       locales.Translator
 	group, point string // of figures
 	words        map[string][]string
-	said         []pattern
+	said, parts  []pattern
 	exact        map[string]string
+	exactParts   map[string]string
 }
 
 var (
@@ -149,7 +150,8 @@ func fill(text string, values []any) string {
 func keyed(in, id string) string { return in + "\x04" + id }
 
 // servicesFile begins the names of the files with the sentences of the services; only these are looked
-// for by form.
+// for by form. There %v stands for words of people and agents, and a message with the context "part" is
+// only a piece of a sentence.
 const servicesFile = "services"
 
 func (l *Lang) read(files fs.FS, dir string) error {
@@ -157,7 +159,7 @@ func (l *Lang) read(files fs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("lang: %w", err)
 	}
-	l.words, l.exact = map[string][]string{}, map[string]string{}
+	l.words, l.exact, l.exactParts = map[string][]string{}, map[string]string{}, map[string]string{}
 	for _, e := range entries {
 		text, err := fs.ReadFile(files, dir+"/"+e.Name())
 		if err != nil {
@@ -177,7 +179,11 @@ func (l *Lang) read(files fs.FS, dir string) error {
 		for in, messages := range po.GetDomain().GetCtxTranslations() {
 			for id, m := range messages {
 				if texts := textsOf(m); len(texts) > 0 {
-					l.words[keyed(in, id)] = texts
+					if strings.HasPrefix(e.Name(), servicesFile) {
+						l.learnPart(id, texts[0])
+					} else {
+						l.words[keyed(in, id)] = texts
+					}
 				}
 			}
 		}

@@ -253,19 +253,24 @@ func TestTimesAndFiguresInGerman(t *testing.T) {
 
 func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 	t.Parallel()
-	l := &Lang{tag: "xx", exact: map[string]string{}}
+	l := &Lang{tag: "xx", group: ".", point: ",", exact: map[string]string{}, exactParts: map[string]string{}, locale: german.locale}
 	l.learn("must be filled in", "fehlt")
 	l.learn("%s holds this case until %s.", "%[2]s: %[1]s hält diesen Vorgang.")
 	l.learn("%s holds this case.", "%s hält diesen Vorgang.")
 	l.learn("at most %d of %d", "höchstens %d von %d")
 	l.learn("approved", "genehmigt")
 	l.learn("This is %s already.", "Das ist schon %s.")
+	l.learn("The limit of %v is %s: %s.", "%s darf bis %s: %s.")
+	l.learnPart("a yes of %s", "ein Ja: %s")
+	l.learnPart("%s or %s", "%s oder %s")
 	for said, want := range map[string]string{
-		"must be filled in":                                 "fehlt",
-		"Ines Hoffmann holds this case until 5 Oct.":        "5 Oct: Ines Hoffmann hält diesen Vorgang.",
-		"at most 5 of 10":                                   "höchstens 5 von 10",
-		"at most five of 10":                                "at most five of 10",
-		"This is approved already.":                         "Das ist schon genehmigt.",
+		"must be filled in":                          "fehlt",
+		"Ines Hoffmann holds this case until 5 Oct.": "5 Oct: Ines Hoffmann hält diesen Vorgang.",
+		"at most 5 of 10":                            "höchstens 5 von 10",
+		"at most five of 10":                         "at most five of 10",
+		"This is approved already.":                  "Das ist schon genehmigt.",
+		"The limit of approved is EUR 1,234.50: a yes of approved or Ines.": "approved darf bis 1.234,50 EUR: ein Ja: genehmigt oder Ines.",
+		"approved or Ines": "approved or Ines",
 		"Ines holds this case. This is approved already.":   "Ines hält diesen Vorgang. Das ist schon genehmigt.",
 		"Ines holds this case. Nobody knows this sentence.": "Ines hält diesen Vorgang. Nobody knows this sentence.",
 	} {

@@ -4,15 +4,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // pattern is the form of a sentence of the services, with the places where values stand.
 type pattern struct {
 	form  *regexp.Regexp
 	text  string // with %s for each value, or %[2]s where the order differs
+	plain []bool // by value: written %v in the form, for words of people or agents, which stay as they are
 	start string // what it begins with, to pass over most forms at once
 	fixed int    // how many letters are the form's own: the most exact form wins
 }
+
+// amountForm is an amount, or a figure, as the services write it.
+var amountForm = regexp.MustCompile(`^(?:([A-Z]{3}) )?([-\x{2212}]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-\x{2212}]?\d+(?:\.\d+)?)$`)
+
+// saidLayouts are the forms of dates and moments in sentences of the services.
+var saidLayouts = []string{DayLong, SaidMoment, Day}
 
 var verb = regexp.MustCompile(`%(\[\d+\])?[sdqv]`)
 
@@ -22,9 +30,23 @@ func (l *Lang) learn(id, text string) {
 		l.exact[id] = text
 		return
 	}
+	l.said = learnt(l.said, id, text)
+}
+
+// learnPart takes a piece that stands only within sentences, or where SaidPart is asked: "%s or %s".
+func (l *Lang) learnPart(id, text string) {
+	if !verb.MatchString(id) {
+		l.exactParts[id] = text
+		return
+	}
+	l.parts = learnt(l.parts, id, text)
+}
+
+func learnt(known []pattern, id, text string) []pattern {
 	var form strings.Builder
 	form.WriteString(`(?s)^`)
 	start, at := "", 0
+	var plain []bool
 	for i, m := range verb.FindAllStringIndex(id, -1) {
 		if i == 0 {
 			start = id[:m[0]]
@@ -35,23 +57,28 @@ func (l *Lang) learn(id, text string) {
 		} else {
 			form.WriteString(`(.+?)`)
 		}
+		plain = append(plain, id[m[1]-1] == 'v')
 		at = m[1]
 	}
 	form.WriteString(regexp.QuoteMeta(id[at:]) + `$`)
-	l.said = append(l.said, pattern{form: regexp.MustCompile(form.String()), text: strings.ReplaceAll(strings.ReplaceAll(text, "%d", "%s"), "%q", "%s"),
+	known = append(known, pattern{form: regexp.MustCompile(form.String()), text: verb.ReplaceAllString(text, "%${1}s"), plain: plain,
 		start: start, fixed: len(verb.ReplaceAllString(id, ""))})
-	slices.SortStableFunc(l.said, func(a, b pattern) int { return b.fixed - a.fixed })
+	slices.SortStableFunc(known, func(a, b pattern) int { return b.fixed - a.fixed })
+	return known
 }
 
+// deepest is how far values within values of a sentence are looked up.
+const deepest = 4
+
 // Said is a sentence of the services, which speak English, in this language: several sentences are
-// looked up one by one, and one that is not known stays as it is. It is for words of the desk alone,
-// never for text of people or agents.
+// looked up one by one, and one that is not known stays as it is. Amounts and dates within are written as
+// the language does. It is for words of the desk alone, never for text of people or agents.
 func (l *Lang) Said(text string) string {
 	l = l.or()
 	if len(l.exact) == 0 || text == "" {
 		return text
 	}
-	if found, ok := l.sentence(text, true); ok {
+	if found, ok := l.sentence(text, deepest); ok {
 		return found
 	}
 	parts := strings.SplitAfter(text, ". ")
@@ -60,18 +87,35 @@ func (l *Lang) Said(text string) string {
 	}
 	for i, p := range parts {
 		whole := strings.TrimSuffix(p, " ")
-		if found, ok := l.sentence(whole, true); ok {
+		if found, ok := l.sentence(whole, deepest); ok {
 			parts[i] = found + p[len(whole):]
 		}
 	}
 	return strings.Join(parts, "")
 }
 
-func (l *Lang) sentence(text string, deeper bool) (string, bool) {
+// SaidPart is Said for a piece of a sentence, a title or an amount of the services: "Finance lead, then
+// AP lead", "EUR 1,000.00".
+func (l *Lang) SaidPart(text string) string {
+	l = l.or()
+	if len(l.exact) == 0 || text == "" {
+		return text
+	}
+	return l.value(text, deepest)
+}
+
+func (l *Lang) sentence(text string, depth int) (string, bool) {
 	if found, ok := l.exact[text]; ok {
 		return found, true
 	}
-	for _, p := range l.said {
+	return l.formed(l.said, text, depth)
+}
+
+func (l *Lang) formed(known []pattern, text string, depth int) (string, bool) {
+	if depth == 0 {
+		return "", false
+	}
+	for _, p := range known {
 		if !strings.HasPrefix(text, p.start) {
 			continue
 		}
@@ -81,12 +125,35 @@ func (l *Lang) sentence(text string, deeper bool) (string, bool) {
 		}
 		values := make([]any, len(m)-1)
 		for i, value := range m[1:] {
-			values[i] = value
-			if found, ok := l.exact[value]; ok && deeper {
-				values[i] = found
+			if values[i] = value; !p.plain[i] {
+				values[i] = l.value(value, depth-1)
 			}
 		}
 		return fill(p.text, values), true
 	}
 	return "", false
+}
+
+// value is what stands within a sentence: words of the desk, an amount, a date, or something that stays.
+func (l *Lang) value(text string, depth int) string {
+	if found, ok := l.exactParts[text]; ok {
+		return found
+	}
+	if found, ok := l.exact[text]; ok {
+		return found
+	}
+	if m := amountForm.FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(l.Figures(strings.ReplaceAll(strings.ReplaceAll(m[2], ",", ""), "\u2212", "-")) + " " + m[1])
+	}
+	for _, layout := range saidLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return l.Format(t, layout)
+		}
+	}
+	for _, known := range [][]pattern{l.said, l.parts} {
+		if found, ok := l.formed(known, text, depth); ok {
+			return found
+		}
+	}
+	return text
 }

@@ -48,6 +48,10 @@ var (
 	WeekdayDay  = Mark("Mon 2 Jan")
 	ShortTime   = Mark("Mon 2 Jan, 15:04")
 	DayMonth    = Mark("2 January")
+	WeekdayAt   = Mark("Monday 2 January 2006 at 15:04")
+	DayAtTime   = Mark("2 Jan 2006 at 15:04")
+	DaySecond   = Mark("2 Jan 2006, 15:04:05")
+	SaidMoment  = Mark("2 January 2006 at 15:04 UTC") // in sentences of the services
 )
 
 // Span is a length of time in its largest whole unit, rounded down; less than a minute is "".

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // Foreign text and figures are written by hand rather than by a template so that no blank is
@@ -26,12 +28,12 @@ func pre(f Foreign) templ.Component {
 }
 
 func foreign(before string, f Foreign, after string) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		var b strings.Builder
 		b.WriteString(before)
 		for _, s := range Visible(string(f)) {
 			if s.Mark {
-				b.WriteString(`<span class="mark" title="` + s.Name + `">` + s.Text + `</span>`)
+				b.WriteString(`<span class="mark" title="` + templ.EscapeString(tr(ctx, s.Name)) + `">` + s.Text + `</span>`)
 				continue
 			}
 			b.WriteString(templ.EscapeString(s.Text))
@@ -45,8 +47,9 @@ func foreign(before string, f Foreign, after string) templ.Component {
 // Breakable prints grouped figures that may go on in the next line after a
 // separator.
 func Breakable(figures string) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := io.WriteString(w, strings.ReplaceAll(templ.EscapeString(figures), ",", ",<wbr>"))
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		mark := lang.Of(ctx).GroupMark()
+		_, err := io.WriteString(w, strings.ReplaceAll(templ.EscapeString(figures), mark, mark+"<wbr>"))
 		return err
 	})
 }

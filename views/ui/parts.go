@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -268,14 +269,14 @@ type TimelineEntry struct {
 	URL   templ.SafeURL
 }
 
-func (k TimelineKind) words() string {
+func (k TimelineKind) words(ctx context.Context) string {
 	switch k {
 	case ByAgent:
-		return "agent"
+		return tr(ctx, "agent")
 	case BySystem:
-		return "desk"
+		return tr(ctx, "desk")
 	case ByERP:
-		return "ERP"
+		return tr(ctx, "ERP")
 	}
-	return "person"
+	return tr(ctx, "person")
 }

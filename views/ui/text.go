@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // Foreign is text that somebody outside wrote: an agent, a supplier, a
@@ -16,7 +18,7 @@ type Foreign string
 
 // Segment is a run of text as it is shown. When Mark is set, Text is the
 // visible stand-in ("U+202E") of one character that would otherwise be unseen
-// or would reorder its surroundings, and Name says what it is.
+// or would reorder its surroundings, and Name is the message that says what it is.
 type Segment struct {
 	Text string
 	Mark bool
@@ -26,32 +28,34 @@ type Segment struct {
 // markNames names the characters people meet most; every other marked
 // character is called by its class.
 var markNames = map[rune]string{
-	0x00AD: "soft hyphen",
-	0x034F: "combining grapheme joiner",
-	0x061C: "Arabic letter mark",
-	0x180E: "Mongolian vowel separator",
-	0x200B: "zero width space",
-	0x200C: "zero width non-joiner",
-	0x200D: "zero width joiner",
-	0x200E: "left-to-right mark",
-	0x200F: "right-to-left mark",
-	0x2028: "line separator",
-	0x2029: "paragraph separator",
-	0x202A: "left-to-right embedding",
-	0x202B: "right-to-left embedding",
-	0x202C: "pop directional formatting",
-	0x202D: "left-to-right override",
-	0x202E: "right-to-left override",
-	0x2060: "word joiner",
-	0x2066: "left-to-right isolate",
-	0x2067: "right-to-left isolate",
-	0x2068: "first strong isolate",
-	0x2069: "pop directional isolate",
-	0x2800: "blank Braille pattern",
-	0x3164: "Hangul filler",
-	0xFEFF: "zero width no-break space",
-	0xFFA0: "halfwidth Hangul filler",
+	0x00AD: lang.Mark("soft hyphen"),
+	0x034F: lang.Mark("combining grapheme joiner"),
+	0x061C: lang.Mark("Arabic letter mark"),
+	0x180E: lang.Mark("Mongolian vowel separator"),
+	0x200B: lang.Mark("zero width space"),
+	0x200C: lang.Mark("zero width non-joiner"),
+	0x200D: lang.Mark("zero width joiner"),
+	0x200E: lang.Mark("left-to-right mark"),
+	0x200F: lang.Mark("right-to-left mark"),
+	0x2028: lang.Mark("line separator"),
+	0x2029: lang.Mark("paragraph separator"),
+	0x202A: lang.Mark("left-to-right embedding"),
+	0x202B: lang.Mark("right-to-left embedding"),
+	0x202C: lang.Mark("pop directional formatting"),
+	0x202D: lang.Mark("left-to-right override"),
+	0x202E: lang.Mark("right-to-left override"),
+	0x2060: lang.Mark("word joiner"),
+	0x2066: lang.Mark("left-to-right isolate"),
+	0x2067: lang.Mark("right-to-left isolate"),
+	0x2068: lang.Mark("first strong isolate"),
+	0x2069: lang.Mark("pop directional isolate"),
+	0x2800: lang.Mark("blank Braille pattern"),
+	0x3164: lang.Mark("Hangul filler"),
+	0xFEFF: lang.Mark("zero width no-break space"),
+	0xFFA0: lang.Mark("halfwidth Hangul filler"),
 }
+
+var invalidByte = lang.Mark("invalid byte")
 
 // Visible splits text into what is shown as it is and marks for characters
 // that are invisible, of no width, control the text direction, or are not
@@ -71,7 +75,7 @@ func Visible(text string) []Segment {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			flush(i)
-			out = append(out, Segment{Text: fmt.Sprintf("0x%02X", text[i]), Mark: true, Name: "invalid byte"})
+			out = append(out, Segment{Text: fmt.Sprintf("0x%02X", text[i]), Mark: true, Name: invalidByte})
 			start = i + size
 		case unseen(r):
 			flush(i)
@@ -106,15 +110,15 @@ func markName(r rune) string {
 	}
 	switch {
 	case unicode.Is(unicode.Cc, r):
-		return "control character"
+		return lang.Mark("control character")
 	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF:
-		return "variation selector"
+		return lang.Mark("variation selector")
 	case r >= 0xE0000 && r <= 0xE007F:
-		return "tag character"
+		return lang.Mark("tag character")
 	case unicode.Is(unicode.Co, r):
-		return "private use character"
+		return lang.Mark("private use character")
 	}
-	return "invisible character"
+	return lang.Mark("invisible character")
 }
 
 // Plain is the same text for places that take no markup (a document title, an

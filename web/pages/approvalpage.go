@@ -8,9 +8,23 @@ import (
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
+
+// part is a piece of what approvals says, such as "a yes of Finance lead" or an amount.
+func (w words) part(text string) string { return w.lang.SaidPart(text) }
+
+// ruleInWords is a rule in words, which stand beside one another.
+func (w words) ruleInWords(text string) string {
+	parts := strings.Split(text, " · ")
+	for i, p := range parts {
+		parts[i] = w.part(p)
+	}
+	return strings.Join(parts, " · ")
+}
 
 // The forms of a request's page.
 const (
@@ -45,9 +59,9 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 		title += ": " + number
 	}
 	if page.CanVote {
-		title = "Approve " + title
+		title = v.trc("title", "Approve %s", title)
 	} else {
-		title = "Approval " + title
+		title = v.tr("Approval %s", title)
 	}
 	typed, err := v.unsent(id, requestURL(id), status)
 	if err != nil {
@@ -100,13 +114,13 @@ func (v *visit) besideRequest(out *views.ApprovalPage, page approvals.RequestPag
 // deadline says how long a request can be decided, and whether that is less than a business day.
 func (v *visit) deadline(expires models.Time, calendar models.Calendar) *views.Deadline {
 	left := v.span(nearest(expires.Sub(v.now)))
-	d := &views.Deadline{Text: left + " are left", Moment: expires.In(v.zone).Format("Monday 2 January 2006 at 15:04") + ", " + v.zone.String(),
+	d := &views.Deadline{Text: v.tr("%s are left", left), Moment: v.lang.Format(expires.In(v.zone), lang.WeekdayAt) + ", " + v.zone.String(),
 		Soon: !calendar.AddBusinessDays(models.At(v.now), 1).Before(expires.Time)}
 	if strings.HasPrefix(left, "1 ") {
-		d.Text = left + " is left"
+		d.Text = v.tr("%s is left", left)
 	}
 	if d.Soon {
-		d.Text = "Less than a business day is left: " + left
+		d.Text = v.tr("Less than a business day is left: %s", left)
 	}
 	return d
 }
@@ -125,20 +139,39 @@ func (v *visit) matchView(m *approvals.ThreeWay) *views.Match {
 	marks := func(texts []string) []ui.Foreign {
 		var out []ui.Foreign
 		for _, t := range texts {
-			out = append(out, ui.Foreign(t))
+			out = append(out, ui.Foreign(v.said(t)))
 		}
 		return out
 	}
 	out := &views.Match{Currency: m.Currency, Expected: amount(m.Expected), Invoiced: amount(m.Invoiced), Differs: signed(m.Difference, amount), Percent: signed(m.Percent, v.lang.Figures), Over: m.Over}
 	for _, text := range m.Marks {
-		out.Verdict = append(out.Verdict, ui.Foreign(text+"."))
+		out.Verdict = append(out.Verdict, ui.Foreign(v.said(text)+"."))
 	}
 	for _, l := range m.Lines {
-		out.Lines = append(out.Lines, views.MatchLine{Line: ui.Foreign(l.Line), Text: ui.Foreign(l.Text), Ordered: ui.Foreign(l.Ordered), Received: ui.Foreign(l.Received),
-			Invoiced: ui.Foreign(l.Invoiced), OrderPrice: ui.Foreign(l.OrderPrice), InvoicePrice: ui.Foreign(l.InvoicePrice), Expected: amount(l.Expected), Amount: amount(l.Amount),
+		out.Lines = append(out.Lines, views.MatchLine{Line: ui.Foreign(l.Line), Text: ui.Foreign(l.Text), Ordered: v.quantity(l.Ordered), Received: v.quantity(l.Received),
+			Invoiced: v.quantity(l.Invoiced), OrderPrice: v.quantity(l.OrderPrice), InvoicePrice: v.quantity(l.InvoicePrice), Expected: amount(l.Expected), Amount: amount(l.Amount),
 			Differs: signed(l.Difference, amount), Percent: signed(l.Percent, v.lang.Figures), Over: l.Over, Marks: marks(l.Marks)})
 	}
 	return out
+}
+
+// caseMatch sets order, receipt and invoice side by side from the last handover that tells of them.
+func (v *visit) caseMatch(c queue.CaseView) *views.Match {
+	for _, h := range slices.Backward(c.Handovers) {
+		if m := approvals.MatchOf(h.Evidence, c.Invoice); m != nil {
+			return v.matchView(m)
+		}
+	}
+	return nil
+}
+
+// quantity is a figure as it was sent, with the marks of the reader's language where that is another than
+// English, in which agents send them.
+func (w words) quantity(text string) ui.Foreign {
+	if w.lang.Tag() == lang.English().Tag() {
+		return ui.Foreign(text)
+	}
+	return ui.Foreign(w.lang.Figures(text))
 }
 
 // signed shows a difference with its sign, also when it is more.
@@ -160,15 +193,14 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 	case models.RequestApproved:
 		out.Came = r.tr("%s approved it %s; %s.", who, v.ago(e.DecidedAt), r.whatCame(e))
 	case models.RequestRejected:
-		verb := r.tr("rejected it")
+		out.Came = r.tr("%s rejected it %s.", who, v.ago(e.DecidedAt))
 		if e.SentBack {
-			verb = r.tr("sent it back")
+			out.Came = r.tr("%s sent it back %s.", who, v.ago(e.DecidedAt))
 		}
-		out.Came = fmt.Sprintf("%s %s %s.", who, verb, v.ago(e.DecidedAt))
 	case models.RequestExpired:
-		out.Came = "It expired " + v.ago(e.ExpiredAt) + "; nobody decided it in time."
+		out.Came = r.tr("It expired %s; nobody decided it in time.", v.ago(e.ExpiredAt))
 	case models.RequestWithdrawn:
-		out.Came = "It was withdrawn " + v.ago(e.DecidedAt) + "."
+		out.Came = r.tr("It was withdrawn %s.", v.ago(e.DecidedAt))
 	case models.RequestUnrouted:
 		out.Came = r.tr("It still waits for an approver to be found.")
 	default:
@@ -190,10 +222,13 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 		switch {
 		case c.Argument:
 			change.Argument = ui.Foreign(c.Name)
-		case c.Name == "Posting date":
-			change.Name, change.Then, change.Now = c.Name, ui.Foreign(r.dateText(c.Then)), ui.Foreign(r.dateText(c.Now))
+		case c.Name == approvals.BoundPostingDate:
+			change.Name, change.Then, change.Now = r.part(c.Name), ui.Foreign(r.dateText(c.Then)), ui.Foreign(r.dateText(c.Now))
 		default:
-			change.Name = c.Name
+			change.Name = r.part(c.Name)
+			if c.Name == approvals.BoundAmount {
+				change.Then, change.Now = ui.Foreign(r.part(c.Then)), ui.Foreign(r.part(c.Now))
+			}
 		}
 		out.Changes = append(out.Changes, change)
 	}
@@ -203,14 +238,14 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 // whatCame is what came of an approval, within a sentence.
 func (w words) whatCame(e *approvals.EarlierRequest) string {
 	came := w.result(approvals.ListItem{Report: e.Report, Document: e.Document, Approval: e.Approval})
-	return orSome(came, "nothing is known of it since")
+	return orSome(came, w.tr("nothing is known of it since"))
 }
 
 func (w words) evidenceChange(then, now int) string {
 	if then == now {
-		return w.trn("%d piece of evidence came", "%d pieces of evidence came", now) + " with it, as many as then."
+		return w.trn("%d piece of evidence came with it, as many as then.", "%d pieces of evidence came with it, as many as then.", now)
 	}
-	return fmt.Sprintf("%s then, %d now.", w.trn("%d piece of evidence", "%d pieces of evidence", then), now)
+	return w.trn("%d piece of evidence then, %d now.", "%d pieces of evidence then, %d now.", then, now)
 }
 
 func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invoice views.Invoice, r reader, form voteForm) views.ApprovalPage {
@@ -222,8 +257,8 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	badge.TestID = "approval-status"
 	out := views.ApprovalPage{
 		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(v.askedBy(page)),
-		OnBehalf: v.onBehalf(page.OnBehalf), CallHeading: callHeading(page), Sentence: v.writeSentence(page),
-		Amount: page.Amount.FormatNumber(), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
+		OnBehalf: v.onBehalf(page.OnBehalf), CallHeading: v.callHeading(page), Sentence: v.writeSentence(page),
+		Amount: v.number(page.Amount), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,
 		Summary: ui.Foreign(q.Summary), Explained: ui.Foreign(q.Explanation), Run: ui.Foreign(q.RunID), Evidence: r.evidence(page.Evidence),
 		Rule: v.rule(page), Votes: v.votes(page.Votes), WhyNot: v.whyNot(page), Grant: v.grant(page.Grant), Notices: v.requestNotices(page, r),
@@ -237,13 +272,13 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 		out.Search = &views.ApproverSearch{Tried: v.tried(page.Tried)}
 	}
 	for _, b := range page.Binding {
-		out.Binding = append(out.Binding, views.BoundValue{Name: b.Name, Value: ui.Foreign(b.Value), Pointer: ui.Foreign(b.Pointer)})
+		out.Binding = append(out.Binding, views.BoundValue{Name: v.part(b.Name), Value: ui.Foreign(b.Value), Pointer: ui.Foreign(b.Pointer)})
 	}
 	out.Supplier, out.Number = supplierOf(invoice, q.SupplierID), ui.Foreign(orSome(string(invoice.Number), q.InvoiceID))
 	v.deciders(&out, page)
 	out.Questions, out.Ask = v.askedQuestions(page.Questions), v.askForm(page, form)
 	if page.Tally.Required > 0 {
-		out.VotesText = votesText(page.Tally.Yes, page.Tally.Required)
+		out.VotesText = v.votesText(page.Tally.Yes, page.Tally.Required)
 	}
 	if page.Earlier != nil && page.Status != models.RequestApproved {
 		out.RedeemedBefore = v.ranBefore(*page.Earlier)
@@ -273,7 +308,7 @@ func (w words) askedBy(page approvals.RequestPage) string {
 	if len(people) == 0 {
 		return page.Request.AskerName
 	}
-	return w.list(people) + ", for " + page.Request.AskerName
+	return w.tr("%s, for %s", w.list(people), page.Request.AskerName)
 }
 
 // supplierOf names the supplier with its id, as the invoice has them.
@@ -295,17 +330,17 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 		return
 	}
 	eligible := func(d approvals.Decider) views.Eligible {
-		e := views.Eligible{Name: d.Name, Role: v.lower(v.role(d.Role)), May: d.May, Why: d.Why, You: d.You, OnBehalf: d.OnBehalfOf, Limit: d.Limit}
+		e := views.Eligible{Name: d.Name, Role: v.lower(v.role(d.Role)), May: d.May, Why: v.said(d.Why), You: d.You, OnBehalf: d.OnBehalfOf, Limit: v.part(d.Limit)}
 		if !d.Until.IsZero() && d.OnBehalfOf != "" {
-			e.Until = "until " + v.clock(d.Until)
+			e.Until = v.tr("until %s", v.clock(d.Until))
 		}
 		return e
 	}
-	out.Needed = page.Needed
+	out.Needed = v.part(page.Needed)
 	if page.Status == models.RequestPending {
 		out.MyLimit = v.tr("You hold no limit of your own for this.")
 		if page.MyLimit != "" {
-			out.MyLimit = "Your own limit here: up to " + page.MyLimit + "."
+			out.MyLimit = v.tr("Your own limit here: up to %s.", v.part(page.MyLimit))
 		}
 	}
 	c := page.Routing.Authority()
@@ -315,7 +350,7 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 		}
 		return
 	}
-	steps := []views.Step{{Title: "First: " + v.placeWords(c.Role), State: stepState(page, 1)}, {Title: "Then: " + v.placeWords(c.ThenRole), State: stepState(page, 2)}}
+	steps := []views.Step{{Title: v.tr("First: %s", v.placeWords(c.Role)), State: v.stepState(page, 1)}, {Title: v.tr("Then: %s", v.placeWords(c.ThenRole)), State: v.stepState(page, 2)}}
 	for _, d := range page.Deciders {
 		i := 0
 		if d.Step == 2 {
@@ -329,20 +364,20 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 // placeWords is whose place a step is.
 func (w words) placeWords(r models.Role) string {
 	if r == "" {
-		return "one of the people named"
+		return w.tr("one of the people named")
 	}
 	return w.lower(w.said(r.Title()))
 }
 
 // stepState says where one of two steps stands.
-func stepState(page approvals.RequestPage, step int) ui.Badge {
+func (w words) stepState(page approvals.RequestPage, step int) ui.Badge {
 	switch {
 	case page.NextStep == step:
-		return ui.Badge{Text: "now", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+		return ui.Badge{Text: w.tr("now"), Tone: ui.ToneInfo, Sign: ui.SignOpen}
 	case page.NextStep > step || page.NextStep == 0:
-		return ui.Badge{Text: "said yes", Tone: ui.ToneGood, Sign: ui.SignYes}
+		return ui.Badge{Text: w.tr("said yes"), Tone: ui.ToneGood, Sign: ui.SignYes}
 	}
-	return ui.Badge{Text: "not yet", Tone: ui.ToneNeutral, Sign: ui.SignPaused}
+	return ui.Badge{Text: w.tr("not yet"), Tone: ui.ToneNeutral, Sign: ui.SignPaused}
 }
 
 // askedQuestions are what people asked the agent about a request, and what it answered.
@@ -368,7 +403,7 @@ func (v *visit) askForm(page approvals.RequestPage, form voteForm) *views.AskFor
 	return f
 }
 
-func votesText(yes, required int) string { return fmt.Sprintf("%d of %d", yes, required) }
+func (w words) votesText(yes, required int) string { return w.tr("%d of %d", yes, required) }
 
 func (w words) onBehalf(people []models.User) string {
 	var names []string
@@ -381,33 +416,33 @@ func (w words) onBehalf(people []models.User) string {
 	case 0:
 		return ""
 	case 1:
-		return names[0] + " answers for this account"
+		return w.tr("%s answers for this account", names[0])
 	}
-	return w.list(names) + " answer for this account"
+	return w.tr("%s answer for this account", w.list(names))
 }
 
 // callHeading says where the call stands.
-func callHeading(page approvals.RequestPage) string {
+func (w words) callHeading(page approvals.RequestPage) string {
 	if g := page.Grant; g != nil {
 		switch {
 		case g.Report == approvals.ReportPosted:
-			return "Exactly this was written"
+			return w.tr("Exactly this was written")
 		case g.Report == approvals.ReportFailed:
-			return "Exactly this was tried, and it failed"
+			return w.tr("Exactly this was tried, and it failed")
 		case g.Status == models.ApprovalRedeemed:
-			return "Exactly this was released for writing"
+			return w.tr("Exactly this was released for writing")
 		case g.Status == models.ApprovalGranted:
-			return "Exactly this may be written, once"
+			return w.tr("Exactly this may be written, once")
 		}
-		return "This was approved and not written"
+		return w.tr("This was approved and not written")
 	}
 	switch page.Status {
 	case models.RequestPending, models.RequestUnrouted:
-		return "Exactly this will be written if you approve"
+		return w.tr("Exactly this will be written if you approve")
 	case models.RequestRejected:
-		return "This was refused and not written"
+		return w.tr("This was refused and not written")
 	}
-	return "This was not written"
+	return w.tr("This was not written")
 }
 
 // writeSentence says what the write does, from the values the desk compared with the call.
@@ -420,7 +455,7 @@ func (w words) writeSentence(page approvals.RequestPage) ui.Foreign {
 		}
 		return ""
 	}
-	return w.writeInWords(page.Request.Tool, value("Invoice"), value("Supplier"), value("Amount"), page.Request.Currency, value("Posting date"))
+	return w.writeInWords(page.Request.Tool, value(approvals.BoundInvoice), value(approvals.BoundSupplier), value(approvals.BoundAmount), page.Request.Currency, value(approvals.BoundPostingDate))
 }
 
 func (v *visit) writeFacts(page approvals.RequestPage) []ui.Entry {
@@ -432,31 +467,31 @@ func (v *visit) writeFacts(page approvals.RequestPage) []ui.Entry {
 func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	c := page.Routing.Authority()
 	if c == nil {
-		return views.Rule{None: sentence(orSome(page.Unrouted, v.tr("No rule of the matrix covers this request")))}
+		return views.Rule{None: sentence(orSome(v.said(page.Unrouted), v.tr("No rule of the matrix covers this request")))}
 	}
 	who := v.role(c.Role)
 	if c.Role == "" {
 		who = v.tr("the people named")
 	}
 	if c.Sequence() {
-		who = v.placeWords(c.Role) + ", then " + v.placeWords(c.ThenRole)
+		who = v.tr("%s, then %s", v.placeWords(c.Role), v.placeWords(c.ThenRole))
 	}
-	out := views.Rule{Name: v.ruleName(c.ID, c.Version), Text: page.RuleText, Valid: "An approval is good for " + v.span(c.Valid()) + " and one call.",
+	out := views.Rule{Name: v.ruleName(c.ID, c.Version), Text: v.ruleInWords(page.RuleText), Valid: v.tr("An approval is good for %s and one call.", v.span(c.Valid())),
 		Written: v.tr("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
 	if page.Routing.Rule == nil {
 		// Nobody was asked by this rule: a person found who decides, and the rule says how far they may.
-		out.Name = orSome(page.Named, v.tr("One person")) + " was named by " + orSome(page.NamedBy, "a person") + " for this item"
-		out.Text = "the limit is from " + v.ruleName(c.ID, c.Version) + " (" + page.RuleText + ")"
-		out.Need = "One yes of " + orSome(page.Named, v.tr("the person named"))
+		out.Name = v.tr("%s was named by %s for this item", orSome(page.Named, v.tr("One person")), orSome(page.NamedBy, v.tr("a person")))
+		out.Text = v.tr("the limit is from %s (%s)", v.ruleName(c.ID, c.Version), v.ruleInWords(page.RuleText))
+		out.Need = v.tr("One yes of %s", orSome(page.Named, v.tr("the person named")))
 		return out
 	}
 	switch required := page.Routing.Required(); {
 	case c.Sequence():
-		out.Need = "Two people one after the other: first a yes of " + who
+		out.Need = v.tr("Two people one after the other: first a yes of %s", who)
 	case page.Named != "" && required == 1:
-		out.Need = "One yes of " + v.lower(who) + " or " + page.Named
+		out.Need = v.tr("One yes of %s or %s", v.lower(who), page.Named)
 	case required == 1:
-		out.Need = "One yes of " + v.lower(who)
+		out.Need = v.tr("One yes of %s", v.lower(who))
 	default:
 		out.Need = v.tr("%d different people must say yes: %s", required, v.lower(who))
 	}
@@ -473,15 +508,15 @@ func (v *visit) votes(votes []models.Vote) []views.Vote {
 		if vote.Decision == models.VoteReject {
 			b = ui.Badge{Text: v.tr("No"), Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
-		out = append(out, views.Vote{Who: voter(vote), Role: v.lower(v.role(models.Role(vote.Role))), Badge: b, At: v.at(vote.At), Channel: v.channel(vote.Channel), Reason: ui.Foreign(vote.Reason)})
+		out = append(out, views.Vote{Who: v.voter(vote), Role: v.lower(v.role(models.Role(vote.Role))), Badge: b, At: v.at(vote.At), Channel: v.channel(vote.Channel), Reason: ui.Foreign(vote.Reason)})
 	}
 	return out
 }
 
 // voter names who voted, and in whose place.
-func voter(v models.Vote) string {
+func (w words) voter(v models.Vote) string {
 	if v.OnBehalfOfName != "" {
-		return v.UserName + " on behalf of " + v.OnBehalfOfName
+		return w.tr("%s on behalf of %s", v.UserName, v.OnBehalfOfName)
 	}
 	return v.UserName
 }
@@ -489,7 +524,7 @@ func voter(v models.Vote) string {
 // whyNot says why this person cannot decide; for a request that is over, how it ended.
 func (v *visit) whyNot(page approvals.RequestPage) string {
 	if page.WhyNot != "" {
-		return page.WhyNot
+		return v.said(page.WhyNot)
 	}
 	q := page.Request
 	switch page.Status {
@@ -497,10 +532,14 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 		var names []string
 		for _, vote := range page.Votes {
 			if (vote.Decision == models.VoteReject) == (page.Status == models.RequestRejected) {
-				names = append(names, voter(vote))
+				names = append(names, v.voter(vote))
 			}
 		}
-		text := v.tr("%s %s this %s", orSome(v.list(names), v.tr("Somebody")), page.Status, v.ago(q.DecidedAt))
+		who := orSome(v.list(names), v.tr("Somebody"))
+		text := v.tr("%s approved this %s", who, v.ago(q.DecidedAt))
+		if page.Status == models.RequestRejected {
+			text = v.tr("%s rejected this %s", who, v.ago(q.DecidedAt))
+		}
 		if page.Grant != nil {
 			switch page.Grant.Status {
 			case models.ApprovalExpired:
@@ -511,9 +550,9 @@ func (v *visit) whyNot(page approvals.RequestPage) string {
 		}
 		return text + "."
 	case models.RequestExpired:
-		return "This expired " + v.ago(q.ExpiresAt) + "; nobody decided it in time, and nothing was approved."
+		return v.tr("This expired %s; nobody decided it in time, and nothing was approved.", v.ago(q.ExpiresAt))
 	case models.RequestWithdrawn:
-		return "This was withdrawn " + v.ago(q.DecidedAt) + ": " + sentence(v.kept(q.Reason))
+		return v.tr("This was withdrawn %s: %s", v.ago(q.DecidedAt), sentence(v.kept(q.Reason)))
 	case models.RequestUnrouted:
 		return v.tr("Nobody can decide this until an approver is found.")
 	}
@@ -534,7 +573,7 @@ func (v *visit) grant(g *approvals.Grant) *views.Grant {
 	case approvals.ReportFailed:
 		out.Report = &views.Report{Status: ui.Badge{Text: v.tr("Failed"), Tone: ui.ToneBad, Sign: ui.SignNo}}
 	case approvals.ReportOverdue:
-		out.Missing = "No report has come since " + v.clock(g.RedeemedAt)
+		out.Missing = v.tr("No report has come since %s", v.clock(g.RedeemedAt))
 	}
 	if out.Report != nil {
 		out.Report.Document, out.Report.Message, out.Report.At = ui.Foreign(g.DocumentNumber), ui.Foreign(g.Message), v.at(g.ReportedAt)
@@ -548,7 +587,7 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	q := page.Request
 	open := page.Status == models.RequestPending || page.Status == models.RequestUnrouted
 	if page.Status == models.RequestUnrouted {
-		n := ui.Notice{Tone: ui.ToneBad, Heading: v.tr("Nobody can decide this now"), Text: ui.Foreign(page.Unrouted), TestID: "unrouted"}
+		n := ui.Notice{Tone: ui.ToneBad, Heading: v.tr("Nobody can decide this now"), Text: ui.Foreign(v.said(page.Unrouted)), TestID: "unrouted"}
 		if q.UnroutedCaseID != nil {
 			n.LinkText, n.URL = v.tr("The case that looks for an approver"), caseURL(*q.UnroutedCaseID)
 		}
@@ -556,7 +595,7 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	}
 	if closed := v.ws.PeriodClosedThrough; open && !closed.IsZero() && !q.PostingDate.IsZero() && !q.PostingDate.After(closed) {
 		out = append(out, ui.Notice{Tone: ui.ToneBad, Heading: v.tr("The posting period is closed"), TestID: "period-closed",
-			Text: ui.Foreign("The books are closed through " + v.date(closed) + ". While they are, the write is refused even with an approval.")})
+			Text: ui.Foreign(v.tr("The books are closed through %s. While they are, the write is refused even with an approval.", v.date(closed)))})
 	}
 	if open && !page.IsBound {
 		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The amount could not be compared with the call"), TestID: "unbound",
@@ -564,7 +603,7 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	}
 	if open && page.AmountSaid {
 		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The call does not say this amount"), TestID: "unbound",
-			Text: "Where the workspace looks for it the call carries no amount, so " + ui.Foreign(page.Amount.Format()) + " is only what the asker says. Read the arguments themselves before you decide."})
+			Text: ui.Foreign(v.tr("Where the workspace looks for it the call carries no amount, so %s is only what the asker says. Read the arguments themselves before you decide.", v.part(page.Amount.Format())))})
 	}
 	if in := page.Instruction; in != nil && in.Kind == models.InstructRetryWith {
 		n := ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("It was sent back: the agent calls again with a correction"), TestID: "sent-back"}
@@ -575,13 +614,13 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 		slices.Sort(names)
 		var changed []string
 		for _, name := range names {
-			changed = append(changed, fmt.Sprintf("%s: %s", ui.Label(name).Plain(), r.shown(name, fmt.Sprint(in.Input[name]))))
+			changed = append(changed, fmt.Sprintf("%s: %s", v.tr(ui.Label(name).Plain()), r.shown(name, fmt.Sprint(in.Input[name]))))
 		}
 		n.Text = ui.Foreign(strings.Join(changed, "; "))
 		out = append(out, n)
 	}
 	if g := page.Grant; g != nil && g.Status == models.ApprovalRevoked {
-		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: "The approval was revoked " + v.ago(g.RevokedAt), Text: ui.Foreign(v.kept(g.RevokeReason)), TestID: "revoked"})
+		out = append(out, ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("The approval was revoked %s", v.ago(g.RevokedAt)), Text: ui.Foreign(v.kept(g.RevokeReason)), TestID: "revoked"})
 	}
 	if page.CanRevoke {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You approved this. Until it is used you can take the approval back.")), LinkText: v.tr("Revoke the approval…"),
@@ -597,7 +636,7 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 func (w words) tried(rules []approvals.Tried) []views.TriedRule {
 	out := make([]views.TriedRule, 0, len(rules))
 	for _, t := range rules {
-		out = append(out, views.TriedRule{Name: w.ruleName(t.RuleID, t.Version), Text: t.Rule, Why: ui.Foreign(t.Why)})
+		out = append(out, views.TriedRule{Name: w.ruleName(t.RuleID, t.Version), Text: w.ruleInWords(t.Rule), Why: ui.Foreign(w.said(t.Why))})
 	}
 	return out
 }
@@ -626,7 +665,7 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 	if form.refused.form == formSendBack || form.refused.form == formAsk {
 		typed = nil
 	}
-	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: "Approve " + v.money(q.Amount, q.Currency),
+	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: v.tr("Approve %s", v.money(q.Amount, q.Currency)),
 		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Needed to reject. Kept on the trail, beside your name."), Value: typed["reason"], Error: refused.problems["reason"]}}
 	f.Version = strconv.FormatInt(q.Version, 10)
 	fields := []ui.Field{f.Reason}
@@ -639,7 +678,7 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 	if c := page.Routing.Authority(); c != nil {
 		valid = v.span(c.Valid())
 	}
-	f.After = "The agent then has " + valid + " to make exactly this call, once."
+	f.After = v.tr("The agent then has %s to make exactly this call, once.", valid)
 	if left := page.Tally.Required - page.Tally.Yes - 1; left > 0 {
 		f.After = v.trn("%d more person has to say yes after you", "%d more people have to say yes after you", left) + ". " + f.After
 	}
@@ -673,15 +712,15 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 		pointer[b.Pointer] = b.Name
 	}
 	for _, c := range page.Correctable {
-		field := ui.Field{ID: "back-" + c.Name, Name: "input." + c.Name, Label: ui.Label(c.Name).Plain(), Value: c.Value}
+		field := ui.Field{ID: "back-" + c.Name, Name: "input." + c.Name, Label: v.tr(ui.Label(c.Name).Plain()), Value: c.Value}
 		if slices.ContainsFunc(ui.Visible(c.Value), func(s ui.Segment) bool { return s.Mark }) {
 			// A field would show it as if the unseen characters were not there.
 			field.Value, field.Hint = "", v.tr("Holds characters that cannot be seen. Empty leaves it as it is.")
 		}
 		switch pointer["/"+c.Name] {
-		case "Amount":
+		case approvals.BoundAmount:
 			field.Kind, field.Suffix = ui.FieldAmount, page.Request.Currency
-		case "Posting date":
+		case approvals.BoundPostingDate:
 			if _, err := models.ParseDate(c.Value); err == nil {
 				field.Kind = ui.FieldDate
 			}
@@ -699,12 +738,15 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 	}
 	d := form.late.Details
 	if form.late.Code == models.Conflict && page.CanVote {
-		return nil, &views.Changes{Items: []views.Change{{At: v.at(page.Request.UpdatedAt), Text: ui.Foreign(form.late.Message)}}}
+		return nil, &views.Changes{Items: []views.Change{{At: v.at(page.Request.UpdatedAt), Text: ui.Foreign(v.said(form.late.Message))}}}
 	}
-	c := &views.Conflict{Text: sentence(form.late.Message)}
+	c := &views.Conflict{Text: v.problem(form.late.Message)}
 	names, _ := d["decided_by"].([]string)
 	if at, ok := d["decided_at"].(models.Time); ok && len(names) > 0 {
-		c.Text = v.tr("%s %s this %s (%s).", v.list(names), d["status"], v.ago(at), v.clock(at))
+		c.Text = v.tr("%s approved this %s (%s).", v.list(names), v.ago(at), v.clock(at))
+		if fmt.Sprint(d["status"]) == string(models.RequestRejected) {
+			c.Text = v.tr("%s rejected this %s (%s).", v.list(names), v.ago(at), v.clock(at))
+		}
 		c.Reason = ui.Foreign(page.Request.Reason)
 	}
 	switch models.VoteDecision(form.typed["decision"]) {

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -95,7 +95,7 @@ func (v *visit) listApprovals() error {
 	if err != nil {
 		return err
 	}
-	out := views.ApprovalsPage{Page: page, Lead: waitingWords(waiting), Rows: v.approvalRows(list.Items),
+	out := views.ApprovalsPage{Page: page, Lead: v.waitingWords(waiting), Rows: v.approvalRows(list.Items),
 		Tabs: []ui.Tab{
 			{Label: v.tr("Waiting for me"), Count: orSome(waiting.text(), "0"), URL: v.link("/approvals", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
 			{Label: v.tr("All open"), URL: v.link("/approvals", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
@@ -121,7 +121,7 @@ func (v *visit) listApprovals() error {
 	case tabOpen:
 		out.Caption = v.tr("all open")
 	default:
-		out.Caption = "decided"
+		out.Caption = v.tr("decided")
 	}
 	out.Pager = v.pager("/approvals", len(out.Rows), cursor, list.NextCursor, query...)
 	return render(v.c, http.StatusOK, views.Approvals(out))
@@ -148,7 +148,7 @@ func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.Fil
 		words = append(words, ui.Foreign(narrow["currency"]).Plain())
 	}
 	if narrow["supplier"] != "" {
-		words = append(words, "supplier "+ui.Foreign(narrow["supplier"]).Plain())
+		words = append(words, v.tr("supplier %s", ui.Foreign(narrow["supplier"]).Plain()))
 	}
 	if narrow["tool"] != "" {
 		words = append(words, ui.Foreign(narrow["tool"]).Plain())
@@ -158,7 +158,7 @@ func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.Fil
 		if err != nil {
 			return err
 		}
-		askers = []ui.Option{{Value: "", Label: "anybody"}}
+		askers = []ui.Option{{Value: "", Label: v.tr("anybody")}}
 		for _, m := range members {
 			if m.Has(models.RoleAgent) {
 				askers = append(askers, ui.Option{Value: m.User.ID, Label: m.User.Name, Selected: m.User.ID == narrow["asked_by"]})
@@ -176,7 +176,7 @@ func (v *visit) approvalFilter(tab string, narrow map[string]string) (*views.Fil
 				name = o.Label
 			}
 		}
-		words = append(words, "asked by "+name)
+		words = append(words, v.tr("asked by %s", name))
 	}
 	f := &views.FilterForm{URL: "/approvals", Active: v.list(words), ClearURL: v.link("/approvals", "tab", tab), Hidden: []ui.Hidden{{Name: "tab", Value: tab}},
 		Fields: []ui.Field{
@@ -240,33 +240,31 @@ func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, 
 func (w words) totals(of string, sums []approvals.CurrencyTotal) *views.Totals {
 	out := &views.Totals{Of: of}
 	for _, s := range sums {
-		out.Items = append(out.Items, views.Total{Amount: s.Total.FormatNumber(), Currency: s.Total.Currency(), Count: w.trn("%d request", "%d requests", s.Count)})
+		out.Items = append(out.Items, views.Total{Amount: w.number(s.Total), Currency: s.Total.Currency(), Count: w.trn("%d request", "%d requests", s.Count)})
 	}
 	return out
 }
 
-func waitingWords(w waitingCount) string {
+func (w words) waitingWords(c waitingCount) string {
 	switch {
-	case w.more && w.n == 0:
-		return "None of those that lapse first waits for you."
-	case w.more:
-		return fmt.Sprintf("More than %d wait for you.", w.n)
-	case w.n == 0:
-		return "Nothing waits for you."
-	case w.n == 1:
-		return "1 waits for you."
+	case c.more && c.n == 0:
+		return w.tr("None of those that lapse first waits for you.")
+	case c.more:
+		return w.tr("More than %d wait for you.", c.n)
+	case c.n == 0:
+		return w.tr("Nothing waits for you.")
 	}
-	return fmt.Sprintf("%d wait for you.", w.n)
+	return w.trn("%d waits for you.", "%d wait for you.", c.n)
 }
 
 func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 	rows := make([]views.ApprovalRow, 0, len(items))
 	for _, i := range items {
 		row := views.ApprovalRow{ID: i.RequestID, URL: v.fromHere(requestURL(i.RequestID)), Status: v.standBadge(i.Status, i.Approval), Tool: ui.Foreign(i.Tool), Summary: ui.Foreign(i.Summary),
-			Amount: i.Amount.FormatNumber(), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), InvoiceURL: v.invoiceURL(i.InvoiceID),
+			Amount: v.number(i.Amount), Currency: i.Amount.Currency(), InvoiceNumber: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), InvoiceURL: v.invoiceURL(i.InvoiceID),
 			Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)), AskedBy: ui.Foreign(i.AskerName), Asked: v.at(i.CreatedAt), Result: v.result(i), OnBehalf: i.OnBehalfOf}
 		if i.Required > 0 {
-			row.Votes = votesText(i.Yes, i.Required)
+			row.Votes = v.votesText(i.Yes, i.Required)
 		}
 		if i.Status == models.RequestPending || i.Status == models.RequestUnrouted {
 			row.Expires = v.expires(i.ExpiresAt)
@@ -280,23 +278,23 @@ func (v *visit) approvalRows(items []approvals.ListItem) []views.ApprovalRow {
 func (w words) result(i approvals.ListItem) string {
 	switch {
 	case i.Report == approvals.ReportPosted && i.Document != "":
-		return "posted as " + ui.Foreign(i.Document).Plain()
+		return w.tr("posted as %s", ui.Foreign(i.Document).Plain())
 	case i.Report == approvals.ReportPosted:
-		return "posted"
+		return w.tr("posted")
 	case i.Report == approvals.ReportFailed:
-		return "the write failed"
+		return w.tr("the write failed")
 	case i.Report == approvals.ReportOverdue:
-		return "no report came"
+		return w.tr("no report came")
 	}
 	switch i.Approval {
 	case models.ApprovalGranted:
-		return "not used yet"
+		return w.tr("not used yet")
 	case models.ApprovalRedeemed:
-		return "used, report to come"
+		return w.tr("used, report to come")
 	case models.ApprovalExpired:
-		return "expired unused"
+		return w.tr("expired unused")
 	case models.ApprovalRevoked:
-		return "revoked"
+		return w.tr("revoked")
 	}
 	return ""
 }
@@ -429,16 +427,16 @@ func (v *visit) withdraw() error {
 	})
 }
 
-// takingBack is one of the two ways to take back what was asked or granted.
+// takingBack is one of the two ways to take back what was asked or granted; its texts are messages.
 type takingBack struct {
 	path, heading, text, button, refused, message string
 }
 
 var (
-	revoking = takingBack{path: "/revoke", heading: "Revoke this approval?", button: "Revoke the approval", message: "revoked", refused: "The approval was not revoked",
-		text: "The agent can no longer make this call with it. If the write is still needed, it has to ask again."}
-	withdrawing = takingBack{path: "/withdraw", heading: "Withdraw this request?", button: "Withdraw the request", message: "withdrawn", refused: "The request was not withdrawn",
-		text: "Nobody is asked any more, and nothing is written."}
+	revoking = takingBack{path: "/revoke", heading: lang.Mark("Revoke this approval?"), button: lang.Mark("Revoke the approval"), message: "revoked", refused: lang.Mark("The approval was not revoked"),
+		text: lang.Mark("The agent can no longer make this call with it. If the write is still needed, it has to ask again.")}
+	withdrawing = takingBack{path: "/withdraw", heading: lang.Mark("Withdraw this request?"), button: lang.Mark("Withdraw the request"), message: "withdrawn", refused: lang.Mark("The request was not withdrawn"),
+		text: lang.Mark("Nobody is asked any more, and nothing is written.")}
 )
 
 func (v *visit) takeBack(how takingBack, act func(id, reason string) error) error {
@@ -454,7 +452,7 @@ func (v *visit) takeBack(how takingBack, act func(id, reason string) error) erro
 	if models.IsCode(err, models.Conflict) {
 		return v.renderApproval(id, http.StatusConflict, voteForm{late: asNamed(err), typed: typed})
 	}
-	r, ok := v.refuse(err, how.path, how.refused, typed, nil)
+	r, ok := v.refuse(err, how.path, v.tr(how.refused), typed, nil)
 	if !ok {
 		return err
 	}
@@ -472,14 +470,14 @@ func (v *visit) confirmOnRequest(how takingBack, status int, refused refusal) er
 	if err != nil {
 		return err
 	}
-	page, err := v.page(how.heading, requestURL(id), "")
+	page, err := v.page(v.tr(how.heading), requestURL(id), "")
 	if err != nil {
 		return err
 	}
 	reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true})
 	form := v.form(requestURL(id) + templ.SafeURL(how.path))
 	form.Heading, form.Errors = refused.heading, refused.summary(reason)
-	return render(v.c, status, views.Confirm(views.ConfirmPage{Page: page, Heading: how.heading, Text: how.text,
+	return render(v.c, status, views.Confirm(views.ConfirmPage{Page: page, Heading: v.tr(how.heading), Text: v.tr(how.text),
 		Facts: []ui.Entry{ui.Pair(v.tr("Request"), r.Request.Summary), ui.Pair(v.tr("Amount"), v.money(r.Request.Amount, r.Request.Currency)), ui.Pair(v.tr("Invoice"), r.Request.InvoiceID)},
-		Form:  form, Fields: []ui.Field{reason}, Button: ui.Button{Label: how.button, Variant: ui.ButtonDanger}, CancelURL: requestURL(id)}))
+		Form:  form, Fields: []ui.Field{reason}, Button: ui.Button{Label: v.tr(how.button), Variant: ui.ButtonDanger}, CancelURL: requestURL(id)}))
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -105,9 +105,9 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 	if preview.Count > 0 {
 		out.Totals = v.totals(v.tr("What would be approved"), preview.Totals)
 		reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Not needed. Kept on the trail of each.")})
-		out.Form = &views.BulkForm{Form: v.form("/approvals/bulk/approve"), Reason: reason, Approve: "Approve " + v.trn("%d request", "%d requests", preview.Count), PreviewURL: "/approvals/bulk"}
+		out.Form = &views.BulkForm{Form: v.form("/approvals/bulk/approve"), Reason: reason, Approve: v.trn("Approve %d request", "Approve %d requests", preview.Count), PreviewURL: "/approvals/bulk"}
 		if marked > 0 && marked < len(preview.Items) {
-			out.Form.LeaveMarked = "Leave out the " + strconv.Itoa(marked) + " to look at"
+			out.Form.LeaveMarked = v.tr("Leave out the %d to look at", marked)
 		}
 		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(reason)
 	}
@@ -123,25 +123,25 @@ func whatIsWrong(ne *models.NamedError) string {
 }
 
 func (w words) bulkLead(can, of, marked int) string {
-	lead := fmt.Sprintf("Nothing is approved yet. %d of %s can be approved together", can, w.trn("%d request", "%d requests", of))
 	if marked > 0 {
-		lead += fmt.Sprintf(", %d of them with something to look at first", marked)
+		return w.trn("Nothing is approved yet. %[2]d of %[1]d request can be approved together, %[3]d of them with something to look at first.",
+			"Nothing is approved yet. %[2]d of %[1]d requests can be approved together, %[3]d of them with something to look at first.", of, can, marked)
 	}
-	return lead + "."
+	return w.trn("Nothing is approved yet. %[2]d of %[1]d request can be approved together.", "Nothing is approved yet. %[2]d of %[1]d requests can be approved together.", of, can)
 }
 
 func (v *visit) bulkItem(i approvals.BulkItem) views.BulkItem {
 	out := views.BulkItem{ID: i.RequestID, URL: requestURL(i.RequestID), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
-		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), OnBehalf: i.OnBehalfOf, Expires: v.expires(i.ExpiresAt), Why: ui.Foreign(i.Why), OwnPage: i.OwnPage, Mark: len(i.Look) > 0}
+		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), OnBehalf: i.OnBehalfOf, Expires: v.expires(i.ExpiresAt), Why: ui.Foreign(v.said(i.Why)), OwnPage: i.OwnPage, Mark: len(i.Look) > 0}
 	if !i.Amount.IsZero() {
-		out.Amount, out.Currency = i.Amount.FormatNumber(), i.Amount.Currency()
+		out.Amount, out.Currency = v.number(i.Amount), i.Amount.Currency()
 		out.Sentence = v.writeSentence(approvals.RequestPage{Request: models.ApprovalRequest{Tool: i.Tool, Currency: i.Amount.Currency()}, Binding: i.Binding})
 	}
 	if i.Can {
 		out.Key = fmt.Sprintf("%s@%d", i.RequestID, i.Version)
 	}
 	for _, text := range i.Look {
-		out.Look = append(out.Look, ui.Foreign(text+"."))
+		out.Look = append(out.Look, ui.Foreign(v.said(text)+"."))
 	}
 	if i.Left > 0 {
 		out.After = v.trn("%d more person has to say yes after you", "%d more people have to say yes after you", i.Left) + "."
@@ -190,11 +190,11 @@ func (w words) bulkResultLead(tally map[approvals.BulkOutcome]int) string {
 		outcome approvals.BulkOutcome
 		words   string
 	}{
-		{approvals.BulkApproved, "%d approved"}, {approvals.BulkWaits, "%d now waiting for somebody else's yes"},
-		{approvals.BulkAlready, "%d decided by you before"}, {approvals.BulkRefused, "%d refused"},
+		{approvals.BulkApproved, lang.Mark("%d approved")}, {approvals.BulkWaits, lang.Mark("%d now waiting for somebody else's yes")},
+		{approvals.BulkAlready, lang.Mark("%d decided by you before")}, {approvals.BulkRefused, lang.Mark("%d refused")},
 	} {
 		if n := tally[p.outcome]; n > 0 {
-			parts = append(parts, fmt.Sprintf(p.words, n))
+			parts = append(parts, w.tr(p.words, n))
 		}
 	}
 	return sentence(w.list(parts))
@@ -202,16 +202,16 @@ func (w words) bulkResultLead(tally map[approvals.BulkOutcome]int) string {
 
 func (v *visit) bulkAnswer(i approvals.BulkAnswer) views.BulkAnswer {
 	out := views.BulkAnswer{ID: i.RequestID, URL: requestURL(i.RequestID), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
-		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), Why: ui.Foreign(i.Why)}
+		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), Why: ui.Foreign(v.said(i.Why))}
 	if !i.Amount.IsZero() {
-		out.Amount, out.Currency = i.Amount.FormatNumber(), i.Amount.Currency()
+		out.Amount, out.Currency = v.number(i.Amount), i.Amount.Currency()
 	}
 	switch i.Outcome {
 	case approvals.BulkApproved:
 		out.Result = ui.Badge{Text: v.tr("Approved"), Tone: ui.ToneGood, Sign: ui.SignYes}
 	case approvals.BulkWaits:
 		out.Result = ui.Badge{Text: v.tr("Your yes is recorded"), Tone: ui.ToneInfo, Sign: ui.SignHalf}
-		out.Why = ui.Foreign(orSome(i.Why, v.tr("It now waits for another person's yes.")))
+		out.Why = ui.Foreign(orSome(v.said(i.Why), v.tr("It now waits for another person's yes.")))
 	case approvals.BulkAlready:
 		out.Result = ui.Badge{Text: v.tr("Already decided by you"), Tone: ui.ToneNeutral, Sign: ui.SignDone}
 		out.Why = ui.Foreign(v.tr("You said yes to this before; nothing was added."))

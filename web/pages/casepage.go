@@ -70,7 +70,7 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 	if err := v.addToCase(&out, page, form); err != nil {
 		return err
 	}
-	out.Duplicates = v.duplicates(page.Duplicates)
+	out.Duplicates, out.Match = v.duplicates(page.Duplicates), v.caseMatch(page.Case)
 	if page.RequestID != "" && codeOf(page.Case.Code) == models.ApproverNotFound && page.Case.Status != models.CaseResolved {
 		if out.Search, err = v.approverSearch(page.RequestID); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ func (v *visit) renderConfirmation(id string, status int, d draft) error {
 	if err != nil {
 		return err
 	}
-	title := "Confirmation " + ui.Foreign(page.Confirmation.Tool).Plain()
+	title := v.tr("Confirmation %s", ui.Foreign(page.Confirmation.Tool).Plain())
 	if page.CanAnswer {
-		title = "Confirm " + ui.Foreign(page.Confirmation.Tool).Plain()
+		title = v.tr("Confirm %s", ui.Foreign(page.Confirmation.Tool).Plain())
 	}
 	typed, err := v.unsent(id, confirmationURL(id), status)
 	if err != nil {
@@ -55,10 +54,10 @@ func (v *visit) confirmationPage(around views.Page, page confirm.Page, d draft) 
 	c, r := page.Confirmation, v.reader()
 	// Whoever answers for a call sees all of it: what is accepted is exactly what is shown.
 	r.bankData = r.bankData || page.CanAnswer
-	badge := confirmationBadge(page.Status, c.Action)
+	badge := v.confirmationBadge(page.Status, c.Action)
 	badge.TestID = "confirmation-status"
 	out := views.ConfirmationPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Status: badge, Asked: v.at(c.CreatedAt), Agent: ui.Foreign(page.Agent),
-		OnBehalf: v.behalfWords(page.OnBehalf), Run: ui.Foreign(c.RunID), Server: serverOf(page.Server), CallHeading: confirmationHeading(page), Call: r.call(c.Tool, page.Arguments),
+		OnBehalf: v.behalfWords(page.OnBehalf), Run: ui.Foreign(c.RunID), Server: serverOf(page.Server), CallHeading: v.confirmationHeading(page), Call: r.call(c.Tool, page.Arguments),
 		Digest: c.Digest, StateHash: c.RequestStateHash, Questions: v.questions(page), WhyNot: v.whyNoAnswer(page), Answer: v.answerGiven(page), Notices: v.confirmationNotices(page),
 		Timeline: v.timeline(page.Timeline, nil)}
 	out.Call.InWords = "" // only what the other server does with it counts, and the desk does not know that
@@ -72,7 +71,7 @@ func (v *visit) confirmationPage(around views.Page, page confirm.Page, d draft) 
 	out.Who, out.WhoWhy = v.whoAnswers(page)
 	if page.Status == models.ConfirmationPending {
 		for _, p := range page.Deciders {
-			out.Eligible = append(out.Eligible, views.Eligible{Name: p.Name, Role: v.roleWords(p.Role), May: p.May, Why: p.Why, You: p.You})
+			out.Eligible = append(out.Eligible, views.Eligible{Name: p.Name, Role: v.roleWords(p.Role), May: p.May, Why: v.said(p.Why), You: p.You})
 		}
 	}
 	if page.CanAnswer {
@@ -95,27 +94,27 @@ func (w words) behalfWords(names []string) string {
 	case 0:
 		return ""
 	case 1:
-		return names[0] + " answers for this account"
+		return w.tr("%s answers for this account", names[0])
 	}
-	return w.list(names) + " answer for this account"
+	return w.tr("%s answer for this account", w.list(names))
 }
 
 // confirmationHeading says where the call stands.
-func confirmationHeading(page confirm.Page) string {
+func (w words) confirmationHeading(page confirm.Page) string {
 	c := page.Confirmation
 	switch {
 	case c.Mode == confirm.ModeURL:
-		return "The call that it asks about"
+		return w.tr("The call that it asks about")
 	case page.Status == models.ConfirmationPending && page.CanAnswer:
-		return "If you accept, the server goes on with exactly this call"
+		return w.tr("If you accept, the server goes on with exactly this call")
 	case page.Status == models.ConfirmationPending:
-		return "If it is accepted, the server goes on with exactly this call"
+		return w.tr("If it is accepted, the server goes on with exactly this call")
 	case page.CancelOnly || c.Action != models.ElicitAccept:
-		return "Nobody agreed to this call"
+		return w.tr("Nobody agreed to this call")
 	case page.Status == models.ConfirmationTaken:
-		return "This call was accepted, and the agent has the answer"
+		return w.tr("This call was accepted, and the agent has the answer")
 	}
-	return "This call is accepted, for the agent to take once"
+	return w.tr("This call is accepted, for the agent to take once")
 }
 
 // questions are the server's requests in its own words.
@@ -155,17 +154,17 @@ func (v *visit) address(page confirm.Page, q confirm.Question) *views.Address {
 func (w words) whoAnswers(page confirm.Page) (who, why string) {
 	c := page.Confirmation
 	if c.Mode == confirm.ModeURL {
-		why = "An address is opened for the account that asks, so only the person responsible for it may consent."
+		why = w.tr("An address is opened for the account that asks, so only the person responsible for it may consent.")
 		if page.Person == "" {
-			return "Nobody", why
+			return w.tr("Nobody"), why
 		}
-		return page.Person + " alone", why
+		return w.tr("%s alone", page.Person), why
 	}
-	who = "One answer of " + w.lower(w.said(page.Role.Title()))
+	who = w.tr("One answer of %s", w.lower(w.role(page.Role)))
 	if c.RuleID != "" {
-		return who, "A rule of this workspace for this server says so."
+		return who, w.tr("A rule of this workspace for this server says so.")
 	}
-	return who, "No rule of this workspace names this server and tool."
+	return who, w.tr("No rule of this workspace names this server and tool.")
 }
 
 // whyNoAnswer says why this person cannot answer; for a question that is over, how it ended.
@@ -173,11 +172,11 @@ func (v *visit) whyNoAnswer(page confirm.Page) string {
 	c := page.Confirmation
 	switch {
 	case page.WhyNot != "":
-		return page.WhyNot
+		return v.said(page.WhyNot)
 	case page.Status == models.ConfirmationExpired && c.Action == "":
-		return "Nobody answered in time; this expired " + v.ago(c.ExpiresAt) + ". The agent is told cancel, and nothing was accepted."
+		return v.tr("Nobody answered in time; this expired %s. The agent is told cancel, and nothing was accepted.", v.ago(c.ExpiresAt))
 	case page.Status == models.ConfirmationWithdrawn && c.Action == "":
-		return ui.Foreign(page.Agent).Plain() + " withdrew this question " + v.ago(c.UpdatedAt) + ". Nothing is answered any more."
+		return v.tr("%s withdrew this question %s. Nothing is answered any more.", ui.Foreign(page.Agent).Plain(), v.ago(c.UpdatedAt))
 	}
 	return ""
 }
@@ -187,25 +186,29 @@ func (v *visit) answerGiven(page confirm.Page) *views.ConfirmationAnswer {
 	if c.Action == "" {
 		return nil
 	}
-	out := &views.ConfirmationAnswer{Badge: actionBadge(c.Action), Who: c.AnsweredByName, Role: v.roleWords(c.AnsweredRole), At: v.at(c.AnsweredAt), Reason: ui.Foreign(c.Reason),
-		Values: given(page.Answer)}
+	out := &views.ConfirmationAnswer{Badge: v.actionBadge(c.Action), Who: c.AnsweredByName, Role: v.roleWords(c.AnsweredRole), At: v.at(c.AnsweredAt), Reason: ui.Foreign(c.Reason),
+		Values: v.given(page.Answer)}
 	switch page.Status {
 	case models.ConfirmationAnswered:
-		out.Taken = "The agent has not taken it yet; until " + v.clock(c.ExpiresAt) + " it can."
+		out.Taken = v.tr("The agent has not taken it yet; until %s it can.", v.clock(c.ExpiresAt))
 	case models.ConfirmationTaken:
-		out.Taken = ui.Foreign(page.TakenBy).Plain() + " took it " + v.ago(c.TakenAt) + ". It is handed out once."
+		out.Taken = v.tr("%s took it %s. It is handed out once.", ui.Foreign(page.TakenBy).Plain(), v.ago(c.TakenAt))
 	case models.ConfirmationExpired:
-		out.CancelOnly = "Nobody took this answer in time; it expired " + v.ago(c.ExpiresAt) + ". The agent is told cancel."
+		out.CancelOnly = v.tr("Nobody took this answer in time; it expired %s. The agent is told cancel.", v.ago(c.ExpiresAt))
 	case models.ConfirmationWithdrawn:
-		out.CancelOnly = ui.Foreign(page.Agent).Plain() + " withdrew the question " + v.ago(c.UpdatedAt) + ". The agent is told cancel, whatever was answered."
+		out.CancelOnly = v.tr("%s withdrew the question %s. The agent is told cancel, whatever was answered.", ui.Foreign(page.Agent).Plain(), v.ago(c.UpdatedAt))
 	}
 	return out
 }
 
-func given(values []confirm.AnswerValue) []views.GivenValue {
+func (w words) given(values []confirm.AnswerValue) []views.GivenValue {
 	out := make([]views.GivenValue, 0, len(values))
 	for _, a := range values {
-		out = append(out, views.GivenValue{Label: ui.Foreign(a.Field.Label()), Name: ui.Foreign(a.Field.Name), Value: ui.Foreign(a.Value), Given: a.Given})
+		value := a.Value
+		if a.Field.Kind == confirm.KindBoolean {
+			value = w.part(value)
+		}
+		out = append(out, views.GivenValue{Label: ui.Foreign(a.Field.Label()), Name: ui.Foreign(a.Field.Name), Value: ui.Foreign(value), Given: a.Given})
 	}
 	return out
 }
@@ -215,7 +218,7 @@ func (v *visit) confirmationNotices(page confirm.Page) []ui.Notice {
 	var out []ui.Notice
 	if !page.Server.Registered && page.Status == models.ConfirmationPending {
 		n := ui.Notice{Tone: ui.ToneWarn, Heading: v.tr("This workspace does not know this server"), TestID: "unknown-server",
-			Text: ui.Foreign("Its name and address are what the agent " + page.Agent + " reports. Nobody has checked them.")}
+			Text: ui.Foreign(v.tr("Its name and address are what the agent %s reports. Nobody has checked them.", page.Agent))}
 		if v.by.Has(serverEditors...) {
 			n.LinkText, n.URL = v.tr("Servers this workspace knows"), v.link("/settings/servers")
 		}
@@ -283,9 +286,9 @@ func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
 	switch f.Kind {
 	case confirm.KindBoolean:
 		out.Kind = ui.FieldRadios
-		out.Options = options([]confirm.Option{{Value: "true", Title: v.tr("Yes")}, {Value: "false", Title: v.tr("No")}}, out.Value)
+		out.Options = v.options([]confirm.Option{{Value: "true", Title: v.tr("Yes")}, {Value: "false", Title: v.tr("No")}}, out.Value)
 	case confirm.KindChoice:
-		out.Kind, out.Options = ui.FieldRadios, options(f.Options, values...)
+		out.Kind, out.Options = ui.FieldRadios, v.options(f.Options, values...)
 		if len(f.Options) > radiosUpTo && !offers(f.Options, "") {
 			out.Kind = ui.FieldSelect
 			first := v.tr("Choose one")
@@ -301,11 +304,11 @@ func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
 			out.Options = append([]ui.Option{{Label: first, Selected: out.Value == ""}}, out.Options...)
 		}
 	case confirm.KindChoices:
-		out.Kind, out.Options, out.Hint = ui.FieldChecks, options(f.Options, values...), choicesHint(f)
+		out.Kind, out.Options, out.Hint = ui.FieldChecks, v.options(f.Options, values...), v.choicesHint(f)
 	case confirm.KindNumber:
-		out.Kind, out.Hint = ui.FieldDecimal, numberHint("A number", f)
+		out.Kind, out.Hint = ui.FieldDecimal, v.numberHint(v.tr("A number"), f)
 	case confirm.KindInteger:
-		out.Kind, out.Hint = ui.FieldWhole, numberHint(v.tr("A whole number"), f)
+		out.Kind, out.Hint = ui.FieldWhole, v.numberHint(v.tr("A whole number"), f)
 	default:
 		v.textControl(&out, f)
 	}
@@ -329,7 +332,7 @@ func (v *visit) textControl(out *ui.Field, f confirm.Field) {
 		}
 	case confirm.FormatDateTime:
 		zone := v.meantZone()
-		out.Hint = "Time in " + zone.String() + "."
+		out.Hint = v.tr("Time in %s.", zone.String())
 		local, step, ok := localMoment(out.Value, zone)
 		if ok {
 			out.Kind, out.Value, out.Step = ui.FieldDateTime, local, step
@@ -374,12 +377,12 @@ func offers(all []confirm.Option, value string) bool {
 }
 
 // options shows beside a title the value it stands for, where the two differ.
-func options(all []confirm.Option, chosen ...string) []ui.Option {
+func (w words) options(all []confirm.Option, chosen ...string) []ui.Option {
 	out := make([]ui.Option, 0, len(all))
 	for _, o := range all {
 		one := ui.Option{Value: o.Value, Label: o.Title}
 		if one.Label == "" {
-			one.Label = orSome(o.Value, "(empty)")
+			one.Label = orSome(o.Value, w.tr("(empty)"))
 		}
 		if o.Title != o.Value && o.Value != "true" && o.Value != "false" {
 			one.Note = o.Value
@@ -395,41 +398,41 @@ func options(all []confirm.Option, chosen ...string) []ui.Option {
 func (w words) lengthHint(f confirm.Field) string {
 	switch {
 	case f.MinLength != nil && *f.MinLength > 0 && f.MaxLength != nil && *f.MinLength == *f.MaxLength:
-		return "Exactly " + w.trn("%d character.", "%d characters.", *f.MinLength)
+		return w.trn("Exactly %d character.", "Exactly %d characters.", *f.MinLength)
 	case f.MinLength != nil && *f.MinLength > 0 && f.MaxLength != nil:
-		return fmt.Sprintf("%d to %d characters.", *f.MinLength, *f.MaxLength)
+		return w.tr("%d to %d characters.", *f.MinLength, *f.MaxLength)
 	case f.MinLength != nil && *f.MinLength > 0:
-		return "At least " + w.trn("%d character.", "%d characters.", *f.MinLength)
+		return w.trn("At least %d character.", "At least %d characters.", *f.MinLength)
 	case f.MaxLength != nil:
-		return "At most " + w.trn("%d character.", "%d characters.", *f.MaxLength)
+		return w.trn("At most %d character.", "At most %d characters.", *f.MaxLength)
 	}
 	return ""
 }
 
-func numberHint(what string, f confirm.Field) string {
+func (w words) numberHint(what string, f confirm.Field) string {
 	switch {
 	case f.Minimum != "" && f.Maximum != "":
-		return what + " from " + f.Minimum + " to " + f.Maximum + "."
+		return w.tr("%s from %s to %s.", what, f.Minimum, f.Maximum)
 	case f.Minimum != "":
-		return what + ", at least " + f.Minimum + "."
+		return w.tr("%s, at least %s.", what, f.Minimum)
 	case f.Maximum != "":
-		return what + ", at most " + f.Maximum + "."
+		return w.tr("%s, at most %s.", what, f.Maximum)
 	}
 	return what + "."
 }
 
-func choicesHint(f confirm.Field) string {
+func (w words) choicesHint(f confirm.Field) string {
 	switch {
 	case f.MinItems != nil && *f.MinItems > 0 && f.MaxItems != nil && *f.MinItems == *f.MaxItems:
-		return fmt.Sprintf("Choose %d.", *f.MinItems)
+		return w.tr("Choose %d.", *f.MinItems)
 	case f.MinItems != nil && *f.MinItems > 0 && f.MaxItems != nil:
-		return fmt.Sprintf("Choose %d to %d.", *f.MinItems, *f.MaxItems)
+		return w.tr("Choose %d to %d.", *f.MinItems, *f.MaxItems)
 	case f.MinItems != nil && *f.MinItems > 0:
-		return fmt.Sprintf("Choose at least %d.", *f.MinItems)
+		return w.tr("Choose at least %d.", *f.MinItems)
 	case f.MaxItems != nil:
-		return fmt.Sprintf("Choose at most %d.", *f.MaxItems)
+		return w.tr("Choose at most %d.", *f.MaxItems)
 	}
-	return "Choose any."
+	return w.tr("Choose any.")
 }
 
 // answerTooLate says who answered meanwhile, or why the answer does not count. What was typed stays to
@@ -439,15 +442,15 @@ func (v *visit) answerTooLate(page confirm.Page, d draft) *views.Conflict {
 		return nil
 	}
 	details := d.late.Details
-	c := &views.Conflict{Text: sentence(d.late.Message)}
+	c := &views.Conflict{Text: v.problem(d.late.Message)}
 	who, _ := details["answered_by"].(string)
 	action, _ := details["action"].(models.ElicitAction)
 	if at, ok := details["answered_at"].(models.Time); ok && who != "" && details["reason"] == "answered" {
-		c.Text = v.tr("%s %s this %s (%s).", who, elicitWords(action), v.ago(at), v.clock(at))
+		c.Text = v.elicited(action, who, v.tr("%s (%s)", v.ago(at), v.clock(at)))
 		c.Reason = ui.Foreign(page.Confirmation.Reason)
 	}
-	if words := elicitWords(d.action); words != "" {
-		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), upper(string(d.action))))
+	if chosen := v.elicitChoice(d.action); chosen != "" {
+		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), chosen))
 	}
 	for _, q := range page.Questions {
 		if q.Form == nil {
@@ -463,15 +466,50 @@ func (v *visit) answerTooLate(page confirm.Page, d draft) *views.Conflict {
 	return c
 }
 
-// elicitWords is an answer as something somebody did.
-func elicitWords(a models.ElicitAction) string {
+// elicitWords is an answer as something that somebody, who stands before it, did.
+func (w words) elicitWords(a models.ElicitAction) string {
 	switch a {
 	case models.ElicitAccept:
-		return "accepted"
+		return w.tr("accepted")
 	case models.ElicitDecline:
-		return "declined"
+		return w.tr("declined")
 	case models.ElicitCancel:
-		return "cancelled"
+		return w.tr("cancelled")
+	}
+	return ""
+}
+
+// elicitedBy is an answer as something somebody did.
+func (w words) elicitedBy(a models.ElicitAction, who string) string {
+	switch a {
+	case models.ElicitAccept:
+		return w.tr("accepted by %s", who)
+	case models.ElicitDecline:
+		return w.tr("declined by %s", who)
+	}
+	return w.tr("cancelled by %s", who)
+}
+
+// elicited says who answered, and when.
+func (w words) elicited(a models.ElicitAction, who, when string) string {
+	switch a {
+	case models.ElicitAccept:
+		return w.tr("%s accepted this %s.", who, when)
+	case models.ElicitDecline:
+		return w.tr("%s declined this %s.", who, when)
+	}
+	return w.tr("%s cancelled this %s.", who, when)
+}
+
+// elicitChoice is an answer as the button that gives it says it.
+func (w words) elicitChoice(a models.ElicitAction) string {
+	switch a {
+	case models.ElicitAccept:
+		return w.tr("Accept")
+	case models.ElicitDecline:
+		return w.tr("Decline")
+	case models.ElicitCancel:
+		return w.tr("Cancel")
 	}
 	return ""
 }
@@ -484,28 +522,28 @@ func (w words) roleWords(role string) string {
 	return role
 }
 
-func actionBadge(a models.ElicitAction) ui.Badge {
+func (w words) actionBadge(a models.ElicitAction) ui.Badge {
 	switch a {
 	case models.ElicitAccept:
-		return ui.Badge{Text: "Accepted", Tone: ui.ToneGood, Sign: ui.SignYes}
+		return ui.Badge{Text: w.tr("Accepted"), Tone: ui.ToneGood, Sign: ui.SignYes}
 	case models.ElicitDecline:
-		return ui.Badge{Text: "Declined", Tone: ui.ToneBad, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Declined"), Tone: ui.ToneBad, Sign: ui.SignNo}
 	}
-	return ui.Badge{Text: "Cancelled", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+	return ui.Badge{Text: w.tr("Cancelled"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 }
 
-func confirmationBadge(s models.ConfirmationStatus, a models.ElicitAction) ui.Badge {
+func (w words) confirmationBadge(s models.ConfirmationStatus, a models.ElicitAction) ui.Badge {
 	switch s {
 	case models.ConfirmationAnswered:
-		return actionBadge(a)
+		return w.actionBadge(a)
 	case models.ConfirmationTaken:
-		b := actionBadge(a)
-		b.Text += ", taken"
+		b := w.actionBadge(a)
+		b.Text = w.tr("%s, taken", b.Text)
 		return b
 	case models.ConfirmationExpired:
-		return ui.Badge{Text: "Expired", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Expired"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 	case models.ConfirmationWithdrawn:
-		return ui.Badge{Text: "Withdrawn", Tone: ui.ToneNeutral, Sign: ui.SignNo}
+		return ui.Badge{Text: w.tr("Withdrawn"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
 	}
-	return ui.Badge{Text: "Waiting", Tone: ui.ToneInfo, Sign: ui.SignOpen}
+	return ui.Badge{Text: w.tr("Waiting"), Tone: ui.ToneInfo, Sign: ui.SignOpen}
 }

@@ -43,7 +43,7 @@ func (v *visit) listConfirmations() error {
 		return err
 	}
 	out := views.ConfirmationsPage{Page: page, Rows: v.confirmationRows(list.Items),
-		Lead: "Other servers ask a person before they run a call that an agent made. " + waitingWords(waitingCount{n: len(waiting)}),
+		Lead: v.tr("Other servers ask a person before they run a call that an agent made.") + " " + v.waitingWords(waitingCount{n: len(waiting)}),
 		Tabs: []ui.Tab{
 			{Label: v.tr("Waiting for me"), Count: count(len(waiting)), URL: v.link("/confirmations", "tab", tabMine), Current: tab == tabMine, TestID: "tab-mine"},
 			{Label: v.tr("All open"), URL: v.link("/confirmations", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
@@ -58,7 +58,7 @@ func (v *visit) listConfirmations() error {
 		out.Caption = v.tr("all open")
 		out.Empty = ui.Empty{Heading: v.tr("No question is open"), Text: v.tr("A question that nobody answers in time is answered with cancel."), LinkText: v.tr("See what is done"), URL: v.link("/confirmations", "tab", tabDecided), TestID: "empty"}
 	default:
-		out.Caption = "done"
+		out.Caption = v.tr("done")
 		out.Empty = ui.Empty{Heading: v.tr("No question was answered yet"), TestID: "empty"}
 	}
 	out.Pager = v.pager("/confirmations", len(out.Rows), cursor, list.NextCursor, "tab", tab)
@@ -73,9 +73,9 @@ func (v *visit) nothingToConfirm() ui.Empty {
 func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationRow {
 	rows := make([]views.ConfirmationRow, 0, len(items))
 	for _, i := range items {
-		row := views.ConfirmationRow{ID: i.ConfirmationID, URL: v.fromHere(confirmationURL(i.ConfirmationID)), Status: confirmationBadge(i.Status, i.Action), Message: ui.Foreign(i.Message),
+		row := views.ConfirmationRow{ID: i.ConfirmationID, URL: v.fromHere(confirmationURL(i.ConfirmationID)), Status: v.confirmationBadge(i.Status, i.Action), Message: ui.Foreign(i.Message),
 			Tool: ui.Foreign(i.Tool), Server: ui.Foreign(i.ServerName), Known: i.Registered, Invoice: ui.Foreign(i.InvoiceID), AskedBy: ui.Foreign(i.Agent), Asked: v.at(i.CreatedAt),
-			Answers: "answered by " + v.lower(v.role(i.Role))}
+			Answers: v.tr("answered by %s", v.lower(v.role(i.Role)))}
 		if i.Mode == confirm.ModeURL {
 			row.Answers = v.tr("answered by the responsible person")
 		}
@@ -84,7 +84,7 @@ func (v *visit) confirmationRows(items []confirm.ListItem) []views.ConfirmationR
 		}
 		switch {
 		case i.Action != "":
-			row.Answered, row.At = elicitWords(i.Action)+" by "+i.AnsweredBy, v.at(i.AnsweredAt)
+			row.Answered, row.At = v.elicitedBy(i.Action, i.AnsweredBy), v.at(i.AnsweredAt)
 		case i.Status == models.ConfirmationExpired:
 			row.Answered = v.tr("nobody in time: cancel")
 		case i.Status == models.ConfirmationWithdrawn:
@@ -192,7 +192,7 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 	if len(issues) > 0 { // the form changed at this moment
 		return v.renderConfirmation(id, http.StatusUnprocessableEntity, d.with(v.words, models.Invalid(issues...)))
 	}
-	around, err := v.page("Accept "+ui.Foreign(page.Confirmation.Tool).Plain()+"?", confirmationURL(id), "")
+	around, err := v.page(v.tr("Accept %s?", ui.Foreign(page.Confirmation.Tool).Plain()), confirmationURL(id), "")
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 	out := views.SecondStepPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Heading: v.tr("Once more: accept this call?"),
 		Text:   v.tr("Nothing is recorded yet. Read the call as it will run; an acceptance cannot be taken back."),
 		Server: serverOf(page.Server), Agent: ui.Foreign(page.Agent), Expires: v.expires(c.ExpiresAt), Call: r.call(c.Tool, page.Arguments), Question: v.questions(page),
-		Values: given(values), Reason: ui.Foreign(in.Reason), Form: v.form(confirmationURL(id)), Button: v.tr("Accept this call"),
+		Values: v.given(values), Reason: ui.Foreign(in.Reason), Form: v.form(confirmationURL(id)), Button: v.tr("Accept this call"),
 		Step: ui.Field{Name: "second_step", Label: v.tr("Yes, this call is to go on"), Kind: ui.FieldCheckbox, Value: "yes", Required: true, TestID: "second-step"}}
 	if c.Mode == confirm.ModeURL {
 		out.Heading, out.Button = v.tr("Once more: consent to open this address?"), v.tr("Consent")

@@ -12,6 +12,7 @@ import (
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -110,14 +111,14 @@ func (v *visit) showInvoice() error {
 	r := v.reader()
 	r.bankData = r.bankData && !work.Hidden
 	invoice, sentBy, sentAt := r.described(work, requests)
-	title := "Invoice " + orSome(invoice.Number.Plain(), ui.Foreign(id).Plain())
+	title := v.tr("Invoice %s", orSome(invoice.Number.Plain(), ui.Foreign(id).Plain()))
 	query := invoiceQuery(id)
 	around, err := v.page(title, v.link(invoicePath(id), append(query, "show", show, "cursor", cursor)...), "invoice")
 	if err != nil {
 		return err
 	}
 	out := views.InvoicePage{Page: around, ID: ui.Foreign(id), Number: invoice.Number, Normalised: models.NormaliseNumber(string(invoice.Number)), Supplier: invoice.SupplierName,
-		Invoice: invoice, SentBy: ui.Foreign(sentBy), SentAt: v.at(sentAt), Caption: "everything",
+		Invoice: invoice, SentBy: ui.Foreign(sentBy), SentAt: v.at(sentAt), Caption: v.tr("everything"),
 		Timeline: r.timeline(events, comments, v.aboutEvent), Pager: v.pager(invoicePath(id), len(events), cursor, next, append(query, "show", show)...)}
 	if out.Supplier == "" {
 		out.Supplier = invoice.SupplierID
@@ -246,7 +247,7 @@ func (v *visit) aboutEvent(e models.AuditEvent) (string, templ.SafeURL) {
 func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.InvoiceRequest, questions []confirm.ListItem) []views.InvoiceState {
 	var waiting, done []views.InvoiceState
 	for _, q := range requests {
-		s := views.InvoiceState{Badge: v.requestBadge(q.Status), Text: v.requestState(stateOf(q)), Amount: q.Amount.FormatNumber(), Code: q.Amount.Currency(),
+		s := views.InvoiceState{Badge: v.requestBadge(q.Status), Text: v.requestState(stateOf(q)), Amount: v.number(q.Amount), Code: q.Amount.Currency(),
 			Link: views.RelatedLink{Text: v.tr("The request"), URL: requestURL(q.RequestID)}}
 		if q.Approval != "" && q.Status == models.RequestApproved {
 			s.Badge = v.approvalBadge(q.Approval)
@@ -265,7 +266,7 @@ func (v *visit) invoiceStates(work queue.InvoiceWork, requests []approvals.Invoi
 		}
 	}
 	for _, q := range questions {
-		waiting = append([]views.InvoiceState{{Badge: ui.Badge{Text: v.tr("Question"), Tone: ui.ToneInfo, Sign: ui.SignOpen}, Text: ui.Foreign("A person has to answer a question about " + q.Tool + "."),
+		waiting = append([]views.InvoiceState{{Badge: ui.Badge{Text: v.tr("Question"), Tone: ui.ToneInfo, Sign: ui.SignOpen}, Text: ui.Foreign(v.tr("A person has to answer a question about %s.", q.Tool)),
 			Link: views.RelatedLink{Text: v.tr("The confirmation"), URL: confirmationURL(q.ConfirmationID)}}}, waiting...)
 	}
 	for _, h := range work.Holds {
@@ -283,28 +284,28 @@ func (v *visit) caseState(c queue.InvoiceCase) ui.Foreign {
 	what := v.codeTitle(codeOf(c.Code))
 	switch {
 	case c.Status == models.CaseResolved && c.Last != nil:
-		return ui.Foreign(v.tr("%s: %s chose “%s” on %s.", what, c.Last.By, c.Last.Label, v.on(c.Last.At)))
+		return ui.Foreign(v.tr("%s: %s chose “%s” on %s.", what, c.Last.By, v.said(c.Last.Label), v.on(c.Last.At)))
 	case c.Status == models.CaseResolved:
-		return ui.Foreign(what + ": resolved.")
+		return ui.Foreign(v.tr("%s: resolved.", what))
 	case c.Status == models.CaseHeld:
-		return ui.Foreign(what + ": held until " + v.date(c.HeldUntil) + ".")
+		return ui.Foreign(v.tr("%s: held until %s.", what, v.date(c.HeldUntil)))
 	case c.ClaimedBy != nil:
-		return ui.Foreign(what + ": " + *c.ClaimedBy + " works on it in " + v.queue(c.Queue) + ".")
+		return ui.Foreign(v.tr("%s: %s works on it in %s.", what, *c.ClaimedBy, v.queue(c.Queue)))
 	}
-	return ui.Foreign(what + ": waits in " + v.queue(c.Queue) + ".")
+	return ui.Foreign(v.tr("%s: waits in %s.", what, v.queue(c.Queue)))
 }
 
 func (v *visit) holdState(h queue.HoldView) ui.Foreign {
-	what := v.codeTitle(h.Code) + ", PO " + string(v.orderLine(h))
+	what := v.tr("%s, PO %s", v.codeTitle(h.Code), string(v.orderLine(h)))
 	switch h.Status {
 	case models.HoldReleased:
-		return ui.Foreign(what + ": available now; the wait is over.")
+		return ui.Foreign(v.tr("%s: available now; the wait is over.", what))
 	case models.HoldEscalated:
-		return ui.Foreign(what + ": no check is left, so a case was opened.")
+		return ui.Foreign(v.tr("%s: no check is left, so a case was opened.", what))
 	case models.HoldCancelled:
-		return ui.Foreign(what + ": the wait was cancelled.")
+		return ui.Foreign(v.tr("%s: the wait was cancelled.", what))
 	}
-	return ui.Foreign(what + ": checked again on " + v.on(h.NextCheckAt) + "; " + v.tr("%d of %d checks left.", h.ChecksLeft, h.MaxChecks))
+	return ui.Foreign(v.tr("%s: checked again on %s; %d of %d checks left.", what, v.on(h.NextCheckAt), h.ChecksLeft, h.MaxChecks))
 }
 
 // requestFacts are what a request's state in words is made of.
@@ -334,40 +335,43 @@ func stateOf(q approvals.InvoiceRequest) requestFacts {
 
 // requestState says in one sentence where a request and its write stand.
 func (w words) requestState(f requestFacts) ui.Foreign {
-	by := orSome(w.list(f.by), "somebody")
+	by := orSome(w.list(f.by), w.tr("somebody"))
 	switch f.status {
 	case models.RequestPending:
-		return ui.Foreign(w.tr("Waits for a decision: %s votes, until %s.", votesText(f.yes, f.required), w.on(f.expiresAt)))
+		return ui.Foreign(w.tr("Waits for a decision: %s votes, until %s.", w.votesText(f.yes, f.required), w.on(f.expiresAt)))
 	case models.RequestUnrouted:
-		return ui.Foreign("Nobody can decide it: " + sentence(orSome(f.reason, w.tr("no rule covers it"))))
+		return ui.Foreign(w.tr("Nobody can decide it: %s", sentence(orSome(w.said(f.reason), w.tr("no rule covers it")))))
 	case models.RequestRejected:
 		return ui.Foreign(w.tr("Rejected by %s on %s: %s", by, w.on(f.decidedAt), sentence(f.reason)))
 	case models.RequestExpired:
-		return ui.Foreign("Expired on " + w.on(f.expiresAt) + "; nobody decided it in time, and nothing was written.")
+		return ui.Foreign(w.tr("Expired on %s; nobody decided it in time, and nothing was written.", w.on(f.expiresAt)))
 	case models.RequestWithdrawn:
-		return ui.Foreign("Withdrawn on " + w.on(f.decidedAt) + ": " + sentence(f.reason))
+		return ui.Foreign(w.tr("Withdrawn on %s: %s", w.on(f.decidedAt), sentence(w.kept(f.reason))))
 	}
-	text := w.tr("Approved by %s on %s", by, w.on(f.decidedAt))
+	when := w.on(f.decidedAt)
+	return ui.Foreign(w.approvedState(f, by, when))
+}
+
+// approvedState says what came of an approval.
+func (w words) approvedState(f requestFacts, by, when string) string {
 	switch {
 	case f.report == approvals.ReportPosted && f.document != "":
-		text += w.tr(", posted as %s on %s.", f.document, w.on(f.reportedAt))
+		return w.tr("Approved by %s on %s, posted as %s on %s.", by, when, f.document, w.on(f.reportedAt))
 	case f.report == approvals.ReportPosted:
-		text += w.tr(", posted on %s; no document number was reported.", w.on(f.reportedAt))
+		return w.tr("Approved by %s on %s, posted on %s; no document number was reported.", by, when, w.on(f.reportedAt))
 	case f.report == approvals.ReportFailed:
-		text += w.tr("; the write failed on %s: %s", w.on(f.reportedAt), sentence(orSome(f.message, w.tr("no reason was reported"))))
+		return w.tr("Approved by %s on %s; the write failed on %s: %s", by, when, w.on(f.reportedAt), sentence(orSome(f.message, w.tr("no reason was reported"))))
 	case f.report == approvals.ReportOverdue:
-		text += w.tr(", used on %s; no report of the write came in time.", w.on(f.redeemedAt))
+		return w.tr("Approved by %s on %s, used on %s; no report of the write came in time.", by, when, w.on(f.redeemedAt))
 	case f.approval == models.ApprovalRedeemed:
-		text += w.tr(", used on %s; the report of the write is to come.", w.on(f.redeemedAt))
+		return w.tr("Approved by %s on %s, used on %s; the report of the write is to come.", by, when, w.on(f.redeemedAt))
 	case f.approval == models.ApprovalRevoked:
-		text += w.tr(", revoked on %s before it was used: %s", w.on(f.revokedAt), sentence(f.revokeReason))
+		return w.tr("Approved by %s on %s, revoked on %s before it was used: %s", by, when, w.on(f.revokedAt), sentence(w.kept(f.revokeReason)))
 	case f.approval == models.ApprovalExpired:
-		text += w.tr("; it expired unused on %s.", w.on(f.approvalExpires))
-	default:
-		text += w.tr("; not used yet, good until %s.", w.on(f.approvalExpires))
+		return w.tr("Approved by %s on %s; it expired unused on %s.", by, when, w.on(f.approvalExpires))
 	}
-	return ui.Foreign(text)
+	return w.tr("Approved by %s on %s; not used yet, good until %s.", by, when, w.on(f.approvalExpires))
 }
 
 // on is a moment within a sentence that stays true: date and time of day.
-func (w words) on(t models.Time) string { return t.In(w.zone).Format("2 Jan 2006 at 15:04") }
+func (w words) on(t models.Time) string { return w.lang.Format(t.In(w.zone), lang.DayAtTime) }

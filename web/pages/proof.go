@@ -14,6 +14,7 @@ import (
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -72,14 +73,14 @@ func (v *visit) showProof() error {
 		return err
 	}
 	number := orSome(p.Invoice.Number, p.Invoice.ID)
-	around, err := v.page(fileName("Proof "+p.Request.ID+" "+number), proofURL(p.Request.ID), "")
+	around, err := v.page(fileName(v.tr("Proof")+" "+p.Request.ID+" "+number), proofURL(p.Request.ID), "")
 	if err != nil {
 		return err
 	}
 	r := v.reader()
 	r.bankData = true // what is not for the reader was taken out when the record was drawn
 	arguments, _ := r.value(p.Call.Arguments)
-	out := views.ProofPage{Page: around, ID: p.Request.ID, BackURL: requestURL(p.Request.ID), JSONURL: proofURL(p.Request.ID) + ".json", State: v.requestState(proofState(p)),
+	out := views.ProofPage{Page: around, ID: p.Request.ID, BackURL: requestURL(p.Request.ID), JSONURL: proofURL(p.Request.ID) + ".json", State: v.requestState(v.proofState(p)),
 		Issuer: p.Workspace.ID + " · " + p.Workspace.Name, MadeAt: v.both(p.MadeAt), Amount: v.figures(p.Amount, p.Currency), Currency: p.Currency,
 		Sentence: v.writeInWords(p.Call.Tool, p.Invoice.ID, p.Invoice.SupplierID, p.Amount, p.Currency, p.Request.PostingDate.String()),
 		Tool:     ui.Foreign(p.Call.Tool), Arguments: arguments, Withheld: p.Call.Hidden, Digest: p.Digest.Value,
@@ -91,11 +92,12 @@ func (v *visit) showProof() error {
 		out.Votes = append(out.Votes, v.proofVote(vote))
 	}
 	for _, e := range p.Refused {
-		what := "tried to " + strings.TrimSuffix(e.Action, ".refused")
+		why := sentence(orSome(v.said(e.Why), e.Code))
+		what := v.tr("tried to %s, refused: %s", strings.TrimSuffix(e.Action, ".refused"), why)
 		if e.Action == "redeem.refused" {
-			what = v.tr("tried to use the approval")
+			what = v.tr("tried to use the approval, refused: %s", why)
 		}
-		out.Refused = append(out.Refused, views.ProofLine{At: v.both(e.At), Channel: v.channel(e.Channel), Who: ui.Foreign(e.Actor.Name), What: ui.Foreign(what + ", refused: " + sentence(orSome(e.Why, e.Code)))})
+		out.Refused = append(out.Refused, views.ProofLine{At: v.both(e.At), Channel: v.channel(e.Channel), Who: ui.Foreign(e.Actor.Name), What: ui.Foreign(what)})
 	}
 	shown := p.Events[:min(len(p.Events), trailShown)]
 	for _, e := range shown {
@@ -117,15 +119,15 @@ func (v *visit) showProof() error {
 // both is a moment in UTC and on the workspace's clocks.
 func (w words) both(t approvals.ProofTime) string {
 	utc, local := t.UTC.UTC(), t.UTC.In(w.zone)
-	text := utc.Format("2 Jan 2006, 15:04:05") + " UTC"
+	text := w.lang.Format(utc, lang.DaySecond) + " UTC"
 	if utc.Format(time.DateTime) == local.Format(time.DateTime) {
 		return text
 	}
 	form := "15:04:05"
 	if utc.Format(time.DateOnly) != local.Format(time.DateOnly) {
-		form = "2 Jan 2006, 15:04:05"
+		form = lang.DaySecond
 	}
-	return text + " (" + local.Format(form) + " " + w.zone.String() + ")"
+	return text + " (" + w.lang.Format(local, form) + " " + w.zone.String() + ")"
 }
 
 // bothOr is both for a moment that need not have come.
@@ -136,7 +138,7 @@ func (w words) bothOr(t *approvals.ProofTime) string {
 	return w.both(*t)
 }
 
-func proofState(p approvals.Proof) requestFacts {
+func (w words) proofState(p approvals.Proof) requestFacts {
 	f := requestFacts{status: p.Request.Status, expiresAt: p.Request.ExpiresAt.UTC, reason: p.Request.Reason}
 	if p.Request.DecidedAt != nil {
 		f.decidedAt = p.Request.DecidedAt.UTC
@@ -149,7 +151,7 @@ func proofState(p approvals.Proof) requestFacts {
 			f.yes++
 		}
 		if (v.Decision == models.VoteReject) == (f.status == models.RequestRejected) {
-			f.by = append(f.by, voterInWords(v))
+			f.by = append(f.by, w.voterInWords(v))
 		}
 	}
 	if a := p.Approval; a != nil {
@@ -170,11 +172,11 @@ func proofState(p approvals.Proof) requestFacts {
 	return f
 }
 
-func voterInWords(v approvals.ProofVote) string {
+func (w words) voterInWords(v approvals.ProofVote) string {
 	if v.OnBehalfOf == nil {
 		return v.Name
 	}
-	return v.Name + " on behalf of " + v.OnBehalfOf.Name
+	return w.tr("%s on behalf of %s", v.Name, v.OnBehalfOf.Name)
 }
 
 // proofFacts are named facts, without the empty ones.
@@ -195,23 +197,23 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 		case "asked":
 			who := a.Name
 			if a.Kind == models.KindService {
-				who += v.tr(" (service account)")
+				who = v.tr("%s (service account)", who)
 			}
 			asked = append(asked, who)
 		case "responsible":
-			behind = append(behind, a.Name+", responsible for the account")
+			behind = append(behind, v.tr("%s, responsible for the account", a.Name))
 		default:
-			behind = append(behind, a.Name+", who made its token")
+			behind = append(behind, v.tr("%s, who made its token", a.Name))
 		}
 	}
 	q, inv := p.Request, p.Invoice
 	number := inv.Number
 	if inv.NumberNormalised != "" && inv.NumberNormalised != number {
-		number += " (compared as " + inv.NumberNormalised + ")"
+		number = v.tr("%s (compared as %s)", number, inv.NumberNormalised)
 	}
 	supplier := strings.TrimSpace(inv.SupplierName + " " + inv.SupplierID)
 	return proofFacts(v.tr("Asked by"), v.list(asked), v.tr("Stands behind"), v.list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+v.channel(q.Channel), v.tr("For"), q.Summary,
-		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), v.money(inv.Amount, inv.Currency), "PO", inv.PoID,
+		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), v.money(inv.Amount, inv.Currency), v.tr("PO"), inv.PoID,
 		v.tr("Document type"), q.DocumentType, v.tr("Posting date"), v.date(q.PostingDate), v.tr("Cost centre"), q.CostCentre, v.tr("Case"), q.CaseID, v.tr("Run"), q.RunID,
 		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), v.kept(q.Reason), v.tr("Sent back with"), v.corrected(q.Instruction))
 }
@@ -249,13 +251,13 @@ func (v *visit) proofAuthority(p approvals.Proof, out *views.ProofPage) {
 	if a.Required > 1 {
 		need = v.tr("%d different people", a.Required)
 	}
-	out.Authority = proofFacts(v.tr("In words"), a.Text, v.tr("Needed"), need)
+	out.Authority = proofFacts(v.tr("In words"), v.ruleInWords(a.Text), v.tr("Needed"), need)
 	if a.Person != nil {
-		by := ""
+		who := a.Person.Name
 		if a.NamedBy != nil {
-			by = ", named by " + a.NamedBy.Name
+			who = v.tr("%s, named by %s", who, a.NamedBy.Name)
 		}
-		out.Authority = append(out.Authority, proofFacts(v.tr("Named for this request only"), a.Person.Name+by)...)
+		out.Authority = append(out.Authority, proofFacts(v.tr("Named for this request only"), who)...)
 	}
 	names := map[string]string{}
 	for _, person := range a.People {
@@ -280,9 +282,9 @@ func (v *visit) ruleFacts(c approvals.RuleCopy, names map[string]string) []views
 		return v.list(people)
 	}
 	facts := []views.ProofFact{{Name: v.tr("Rule"), Value: ui.Foreign(c.ID), Code: true}}
-	return append(facts, proofFacts(v.tr("Version"), fmt.Sprint(c.Version), v.tr("Amounts"), v.money(c.From, c.Currency)+" to "+v.money(c.To, c.Currency),
-		v.tr("Role"), v.roleWords(string(c.Role)), v.tr("People"), named(c.People), v.tr("Then role"), v.roleWords(string(c.ThenRole)), v.tr("Then people"), named(c.ThenPeople), v.tr("Tool"), orSome(c.Tool, "any"), v.tr("Document type"), orSome(c.DocumentType, "any"), v.tr("Supplier"), orSome(c.Supplier, "any"),
-		v.tr("Cost centre"), orSome(c.CostCentre, "any"), v.tr("An approval is good for"), v.span(c.Valid()), v.tr("Written by"), c.AuthorName,
+	return append(facts, proofFacts(v.tr("Version"), fmt.Sprint(c.Version), v.tr("Amounts"), v.trc("amounts", "%s to %s", v.money(c.From, c.Currency), v.money(c.To, c.Currency)),
+		v.tr("Role"), v.roleWords(string(c.Role)), v.tr("People"), named(c.People), v.tr("Then role"), v.roleWords(string(c.ThenRole)), v.tr("Then people"), named(c.ThenPeople), v.tr("Tool"), orSome(c.Tool, v.tr("any")), v.tr("Document type"), orSome(c.DocumentType, v.tr("any")), v.tr("Supplier"), orSome(c.Supplier, v.tr("any")),
+		v.tr("Cost centre"), orSome(c.CostCentre, v.tr("any")), v.tr("An approval is good for"), v.span(c.Valid()), v.tr("Written by"), c.AuthorName,
 		v.tr("Written"), v.both(approvals.ProofTime{UTC: c.CreatedAt}))...)
 }
 
@@ -297,9 +299,9 @@ func (v *visit) proofVote(vote approvals.ProofVote) views.ProofVote {
 		out.Second = v.tr("Second step: confirmed that the same call had been carried out before.")
 	}
 	if vote.OnBehalfOf != nil {
-		text := "on behalf of " + vote.OnBehalfOf.Name
+		text := v.tr("on behalf of %s", vote.OnBehalfOf.Name)
 		if d := vote.Delegation; d != nil {
-			text += v.tr(" (delegation %s, %s to %s, set by %s)", d.ID, v.date(d.FirstDay), v.date(d.LastDay), d.SetBy)
+			text = v.tr("on behalf of %s (delegation %s, %s to %s, set by %s)", vote.OnBehalfOf.Name, d.ID, v.date(d.FirstDay), v.date(d.LastDay), d.SetBy)
 		}
 		out.OnBehalf = ui.Foreign(text)
 	}
@@ -312,17 +314,17 @@ func (v *visit) proofApproval(a *approvals.ProofApproval) []views.ProofFact {
 	}
 	facts := proofFacts(v.tr("Approval"), a.MaskedID, v.tr("State"), v.approvalBadge(a.Status).Text, v.tr("Granted"), v.both(a.GrantedAt), v.tr("Good until"), v.both(a.ExpiresAt))
 	if a.RedeemedAt != nil {
-		by := ""
+		used := v.both(*a.RedeemedAt)
 		if a.RedeemedBy != nil {
-			by = " by " + a.RedeemedBy.Name
+			used = v.trc("a moment", "%s by %s", used, a.RedeemedBy.Name)
 		}
-		facts = append(facts, proofFacts(v.tr("Used"), v.both(*a.RedeemedAt)+by)...)
+		facts = append(facts, proofFacts(v.tr("Used"), used)...)
 	}
 	if a.RevokedAt != nil {
-		facts = append(facts, proofFacts(v.tr("Revoked"), v.both(*a.RevokedAt)+" by "+a.RevokedBy, v.tr("Why"), v.kept(a.RevokeReason))...)
+		facts = append(facts, proofFacts(v.tr("Revoked"), v.trc("a moment", "%s by %s", v.both(*a.RevokedAt), a.RevokedBy), v.tr("Why"), v.kept(a.RevokeReason))...)
 	}
 	if o := a.Outcome; o != nil {
-		words := map[string]string{approvals.OutcomeAwaited: v.tr("no report yet"), string(approvals.ReportPosted): "posted", string(approvals.ReportFailed): "failed",
+		words := map[string]string{approvals.OutcomeAwaited: v.tr("no report yet"), string(approvals.ReportPosted): v.tr("posted"), string(approvals.ReportFailed): v.tr("failed"),
 			string(approvals.ReportOverdue): v.tr("no report came in time")}
 		facts = append(facts, proofFacts(v.tr("Outcome"), words[o.Status], v.tr("Document number"), o.DocumentNumber, v.tr("Message"), o.Message, v.tr("Reported"), v.bothOr(o.ReportedAt))...)
 	}

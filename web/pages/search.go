@@ -136,7 +136,7 @@ func (w words) searchBadge(kind models.SearchKind, status string) ui.Badge {
 		case models.ConfirmationTaken:
 			return ui.Badge{Text: w.tr("Answered, taken"), Tone: ui.ToneGood, Sign: ui.SignDone}
 		default:
-			return confirmationBadge(s, "")
+			return w.confirmationBadge(s, "")
 		}
 	}
 	return ui.Badge{}

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -64,7 +64,7 @@ func (v *visit) servers(status int, refused refusal) error {
 	}
 	for _, r := range rules {
 		row := views.ServerRuleRow{ID: r.ID, Server: ui.Foreign(r.ServerName), URL: ui.Foreign(r.ServerURL), Tool: ui.Foreign(r.Tool), Role: v.role(r.Role),
-			Written: fmt.Sprintf("%s, %s", orSome(r.AuthorName, v.tr("the operator")), v.day(r.CreatedAt))}
+			Written: orSome(r.AuthorName, v.tr("the operator")) + ", " + v.day(r.CreatedAt)}
 		if edits {
 			form := v.form(v.link("/settings/servers/" + r.ID + "/retire"))
 			row.Retire = &form
@@ -72,7 +72,7 @@ func (v *visit) servers(status int, refused refusal) error {
 		out.Rows = append(out.Rows, row)
 	}
 	if refused.form == "retire" {
-		out.Page.Flashes = append(out.Page.Flashes, ui.Flash{Tone: ui.ToneWarn, Text: sentence(refused.problems[""])})
+		out.Page.Flashes = append(out.Page.Flashes, ui.Flash{Tone: ui.ToneWarn, Text: v.problem(refused.problems[""])})
 	}
 	if edits {
 		out.Add = v.serverForm(refused.of(formServer))
@@ -98,7 +98,7 @@ func (v *visit) serverForm(refused refusal) *views.ServerRuleForm {
 	return f
 }
 
-// action is one thing that a workspace can forbid.
+// action is one thing that a workspace can forbid; words is a message.
 type action struct {
 	name, words string
 	api, mcp    bool // where it is offered
@@ -109,31 +109,31 @@ var actionGroups = []struct {
 	heading string
 	actions []action
 }{
-	{"Cases", []action{
-		{"route_to_person", "Hand an invoice over to a person", true, true},
-		{"stop_and_escalate", "Stop and escalate", false, true},
-		{"get_case", "Read cases", true, true},
-		{"withdraw_case", "Withdraw a case", false, true},
+	{lang.Mark("Cases"), []action{
+		{"route_to_person", lang.Mark("Hand an invoice over to a person"), true, true},
+		{"stop_and_escalate", lang.Mark("Stop and escalate"), false, true},
+		{"get_case", lang.Mark("Read cases"), true, true},
+		{"withdraw_case", lang.Mark("Withdraw a case"), false, true},
 	}},
-	{"Holds", []action{
-		{"hold_and_recheck", "Hold an invoice for a re-check", true, true},
-		{"list_due_rechecks", "Take the re-checks that are due", true, true},
-		{"report_recheck", "Report what a re-check found", true, true},
-		{"cancel_hold", "Cancel a hold", false, true},
+	{lang.Mark("Holds"), []action{
+		{"hold_and_recheck", lang.Mark("Hold an invoice for a re-check"), true, true},
+		{"list_due_rechecks", lang.Mark("Take the re-checks that are due"), true, true},
+		{"report_recheck", lang.Mark("Report what a re-check found"), true, true},
+		{"cancel_hold", lang.Mark("Cancel a hold"), false, true},
 	}},
-	{"Approvals", []action{
-		{"request_approval", "Ask for approval of a write", true, true},
-		{"get_approval", "Read an approval request", true, true},
-		{"withdraw_request", "Withdraw an approval request", false, true},
-		{"redeem_approval", "Spend an approval before a write", true, true},
-		{"report_write", "Report how a write ended", true, true},
-		{"revoke_approval", "Give an approval back", false, true},
+	{lang.Mark("Approvals"), []action{
+		{"request_approval", lang.Mark("Ask for approval of a write"), true, true},
+		{"get_approval", lang.Mark("Read an approval request"), true, true},
+		{"withdraw_request", lang.Mark("Withdraw an approval request"), false, true},
+		{"redeem_approval", lang.Mark("Spend an approval before a write"), true, true},
+		{"report_write", lang.Mark("Report how a write ended"), true, true},
+		{"revoke_approval", lang.Mark("Give an approval back"), false, true},
 	}},
-	{"Confirmations", []action{
-		{confirm.ActionRequest, "Forward another server’s question", true, true},
-		{confirm.ActionGet, "Read where a question stands", true, true},
-		{confirm.ActionTake, "Take an answer", true, true},
-		{confirm.ActionWithdraw, "Withdraw a question", true, false},
+	{lang.Mark("Confirmations"), []action{
+		{confirm.ActionRequest, lang.Mark("Forward another server’s question"), true, true},
+		{confirm.ActionGet, lang.Mark("Read where a question stands"), true, true},
+		{confirm.ActionTake, lang.Mark("Take an answer"), true, true},
+		{confirm.ActionWithdraw, lang.Mark("Withdraw a question"), true, false},
 	}},
 }
 
@@ -189,12 +189,12 @@ func (v *visit) security(status int, refused refusal) error {
 		for _, e := range refused.summary() {
 			told = append(told, e.Text)
 		}
-		out.Page.Flashes = append(out.Page.Flashes, ui.Flash{Tone: ui.ToneWarn, Text: "Nothing was changed. " + strings.Join(told, " ")})
+		out.Page.Flashes = append(out.Page.Flashes, ui.Flash{Tone: ui.ToneWarn, Text: v.tr("Nothing was changed.") + " " + strings.Join(told, " ")})
 	}
 	for _, g := range actionGroups {
-		group := views.ActionGroup{Heading: g.heading}
+		group := views.ActionGroup{Heading: v.tr(g.heading)}
 		for _, a := range g.actions {
-			group.Rows = append(group.Rows, views.ActionRow{Action: a.name, Words: a.words,
+			group.Rows = append(group.Rows, views.ActionRow{Action: a.name, Words: v.tr(a.words),
 				API: v.actionCell(a, models.ChannelAPI, a.api, v.tr("over REST"), blocks, edits), MCP: v.actionCell(a, models.ChannelMCP, a.mcp, v.tr("over MCP"), blocks, edits)})
 		}
 		out.Groups = append(out.Groups, group)

@@ -349,7 +349,7 @@ func (w words) tellConfirmation(e models.AuditEvent, d eventData) told {
 	case "confirmation.requested":
 		return told{what: w.tr("forwarded a question about %s", d.Tool), details: pairs(w.tr("Server"), d.Server, w.tr("Who answers"), w.role(d.Role))}
 	case "confirmation.answered":
-		t := told{what: elicitWords(d.Action), words: d.Reason, details: pairs(w.tr("As"), w.roleWords(string(d.Role)))}
+		t := told{what: w.elicitWords(d.Action), words: d.Reason, details: pairs(w.tr("As"), w.roleWords(string(d.Role)))}
 		if d.Role == "" {
 			t.what = w.tr("was answered with cancel at once")
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // Tone is the meaning of a colour. Colour never stands alone: whatever has a
@@ -274,7 +276,7 @@ func (k TimelineKind) words(ctx context.Context) string {
 	case ByAgent:
 		return tr(ctx, "agent")
 	case BySystem:
-		return tr(ctx, "desk")
+		return lang.Of(ctx).C("who did it", "desk")
 	case ByERP:
 		return tr(ctx, "ERP")
 	}

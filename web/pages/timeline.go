@@ -152,7 +152,7 @@ func (w words) withholdInputs(input map[string]string) {
 func (w words) tell(e models.AuditEvent, d eventData) told {
 	noun, _, _ := strings.Cut(e.Action, ".")
 	switch noun {
-	case "membership", "user", "person", "token", "delegation":
+	case "membership", "invitation", "user", "person", "token", "delegation":
 		return w.tellPeople(e)
 	case "case", "file":
 		return w.tellCase(e, d)

@@ -90,13 +90,14 @@ func TestNoPageHasWordsOfItsOwn(t *testing.T) {
 // issueOf is the message of an issue that a page raises as services do. It is said in the reader's
 // language by its form where it is shown.
 func issueOf(n *ast.CompositeLit) (message string, ok bool) {
-	name, isSelector := n.Type.(*ast.SelectorExpr)
-	if !isSelector || name.Sel.Name != "Issue" {
+	// In a list the type stands before the list.
+	if of, isSelector := n.Type.(*ast.SelectorExpr); n.Type != nil && (!isSelector || of.Sel.Name != "Issue") {
 		return "", false
 	}
 	for _, e := range n.Elts {
 		if pair, isPair := e.(*ast.KeyValueExpr); isPair {
-			if literal, isLiteral := pair.Value.(*ast.BasicLit); isLiteral && pair.Key.(*ast.Ident).Name == "Message" {
+			name, isName := pair.Key.(*ast.Ident)
+			if literal, isLiteral := pair.Value.(*ast.BasicLit); isLiteral && isName && name.Name == "Message" {
 				message, err := strconv.Unquote(literal.Value)
 				return message, err == nil
 			}

@@ -18,6 +18,7 @@ type Bulk struct {
 	Items  []BulkItem
 	Totals []CurrencyTotal // of what can be approved
 	Count  int             // how many can be approved
+	StepUp models.Money    // an amount that one of them is above, so that by must confirm first; zero: none is
 }
 
 // BulkItem is one request of a Bulk.
@@ -29,6 +30,7 @@ type BulkItem struct {
 	Why     string // why it cannot be approved here; empty when it can
 	OwnPage bool   // it can be approved, but on its own page only
 	Left    int    // how many more people have to say yes after this one
+	StepUp  bool   // approving it needs a fresh confirmation of by
 	// Look are reasons to look at the request before it is approved with others, in words.
 	Look []string
 }
@@ -91,6 +93,10 @@ func (s *Service) BulkPreview(ctx context.Context, by models.Principal, requestI
 		if err != nil {
 			return err
 		}
+		ask, err := tx.StepUpAmounts()
+		if err != nil {
+			return err
+		}
 		var amounts []models.Money
 		for _, c := range choices {
 			r, ok := rows[c.RequestID]
@@ -104,6 +110,10 @@ func (s *Service) BulkPreview(ctx context.Context, by models.Principal, requestI
 			}
 			if item.Can {
 				amounts = append(amounts, item.Amount)
+				above, asks := models.AsksAgain(ask, item.Amount)
+				if item.StepUp = asks; asks && out.StepUp.IsZero() {
+					out.StepUp = above
+				}
 			}
 			out.Items = append(out.Items, item)
 		}
@@ -269,6 +279,9 @@ func (s *Service) BulkApprove(ctx context.Context, by models.Principal, choices 
 	if err != nil {
 		return BulkResult{}, err
 	}
+	if err := s.bulkStepUp(ctx, by, choices, voted); err != nil {
+		return BulkResult{}, err
+	}
 	answers := make(map[string]BulkAnswer, len(choices))
 	for _, c := range choices {
 		if voted[c.RequestID] {
@@ -296,6 +309,31 @@ func (s *Service) BulkApprove(ctx context.Context, by models.Principal, choices 
 		answers[c.RequestID] = answer
 	}
 	return s.bulkResult(ctx, by, choices, answers)
+}
+
+// bulkStepUp asks for a fresh confirmation before the first vote, so that not half of them are given. Each
+// vote looks again.
+func (s *Service) bulkStepUp(ctx context.Context, by models.Principal, choices []BulkChoice, voted map[string]bool) error {
+	return s.store.View(ctx, by, func(tx *models.Tx) error {
+		ask, err := tx.StepUpAmounts()
+		if err != nil || len(ask) == 0 || by.SteppedUp(tx.Now) {
+			return err
+		}
+		rows, err := lightRequests(tx, choices)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			above, needed, err := asksAgain(tx, r)
+			if err != nil {
+				return err
+			}
+			if needed && !voted[r.ID] && statusAt(r, tx.Now) == models.RequestPending {
+				return models.Invalid(models.Issue{Path: IssueStepUp, Message: askAgainText(above)})
+			}
+		}
+		return nil
+	})
 }
 
 // whyRefused is a refusal in words; of a form that was not filled in, what is wrong with it.

@@ -45,6 +45,7 @@ type RequestPage struct {
 	Questions []Question // what people asked the agent about it, oldest first
 	CanAsk    bool       // the reader may ask the agent a question now
 
+	StepUp      models.Money  // the amount above which the reader must confirm that it is them before a yes; zero when not
 	Earlier     *EarlierRun   // the same call was carried out before: an approval needs a second step
 	Correctable []Correctable // arguments a person may change when sending the call back
 	Instruction *models.Instruction
@@ -275,6 +276,9 @@ func fillDecision(tx *models.Tx, p *RequestPage, facts Facts, members []models.M
 		return nil
 	}
 	p.CanVote = err == nil
+	if err == nil {
+		p.StepUp, _, err = asksAgain(tx, r)
+	}
 	return err
 }
 

@@ -144,6 +144,14 @@ type ProofVote struct {
 	// SecondStep says that the voter was told that the same call had been carried out before, and
 	// confirmed it.
 	SecondStep bool `json:"second_step"`
+	// Confirmed is how and when the voter confirmed that it is them; null where the workspace did not ask.
+	Confirmed *ProofConfirmed `json:"confirmed"`
+}
+
+// ProofConfirmed is by what somebody confirmed, shortly before they voted, that it is them.
+type ProofConfirmed struct {
+	How models.Factor `json:"how"` // passkey, password
+	At  ProofTime     `json:"at"`
 }
 
 // ProofDelegation is under what somebody voted in another's place.
@@ -366,6 +374,9 @@ func (c *proofClerk) votes(p *Proof, votes []models.Vote) error {
 	for _, v := range votes {
 		out := ProofVote{ID: v.ID, ProofPerson: ProofPerson{UserID: v.UserID, Name: v.UserName}, Decision: v.Decision, Reason: c.text(v.Reason), Role: v.Role, Step: max(v.Step, 1),
 			LimitAmount: v.LimitAmount, Currency: c.r.Currency, RuleID: v.RuleID, RuleVersion: v.RuleVersion, Channel: v.Channel, At: c.at(v.At), SecondStep: c.second[v.ID]}
+		if v.ConfirmedHow != "" {
+			out.Confirmed = &ProofConfirmed{How: v.ConfirmedHow, At: c.at(v.ConfirmedAt)}
+		}
 		if v.OnBehalfOfID != nil {
 			out.OnBehalfOf = &ProofPerson{UserID: *v.OnBehalfOfID, Name: v.OnBehalfOfName}
 		}

@@ -25,6 +25,8 @@ type VoteInput struct {
 	// Correction sends the call back: it rejects and tells the agent what to change, by the names of
 	// the call's top-level arguments. Empty values change nothing. nil is a plain vote.
 	Correction map[string]string
+
+	confirmed bool // the amount asks for a fresh confirmation, and there is one
 }
 
 // Vote records a person's decision and what comes of it. Only people in the browser can vote. Refused
@@ -85,6 +87,9 @@ func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput, f
 			return err
 		}
 		if err := secondStep(tx, r, in); err != nil {
+			return err
+		}
+		if in.confirmed, err = stepUp(tx, r, in.Decision); err != nil {
 			return err
 		}
 		vote, err := s.cast(tx, r, in, facts, with)
@@ -186,6 +191,10 @@ func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, fa
 	if with.by != nil {
 		v.OnBehalfOfID, v.OnBehalfOfName, v.DelegationID = &with.by.FromID, with.owner.User.Name, with.by.ID
 		data["on_behalf_of_name"], data["on_behalf_of_id"], data["delegation"] = v.OnBehalfOfName, with.by.FromID, v.DelegationID
+	}
+	if in.confirmed {
+		v.ConfirmedHow, v.ConfirmedAt = tx.By.SteppedUpHow, tx.By.SteppedUpAt
+		data["confirmed_how"], data["confirmed_at"] = v.ConfirmedHow, v.ConfirmedAt
 	}
 	if err := tx.DB.Create(&v).Error; err != nil {
 		return models.Vote{}, fmt.Errorf("approvals: write vote: %w", err)

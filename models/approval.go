@@ -112,7 +112,11 @@ type Vote struct {
 	RuleID         string
 	RuleVersion    int64
 	Channel        Channel
-	At             Time
+	// ConfirmedHow and ConfirmedAt are how and when the voter confirmed that it is them, where the workspace
+	// asks that for the amount.
+	ConfirmedHow Factor
+	ConfirmedAt  Time
+	At           Time
 }
 
 // ApprovalStatus is where a grant stands.

@@ -32,6 +32,7 @@ const (
 	PrefixNotice          = "note"
 	PrefixSavedView       = "view"
 	PrefixAttachment      = "file"
+	PrefixPasskey         = "pkey"
 )
 
 // IDs makes prefixed ids that sort by creation. It is safe for concurrent use.

@@ -94,6 +94,9 @@ func HouseKeeping() map[JobKind]JobFunc {
 			if err := tx.forgetSignIns(); err != nil {
 				return err
 			}
+			if err := tx.forgetHalfSignIns(); err != nil {
+				return err
+			}
 			if err := tx.forgetLinks(); err != nil {
 				return err
 			}

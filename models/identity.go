@@ -66,6 +66,10 @@ type Session struct {
 	ExpiresAt   Time
 	UserAgent   string
 	Address     string // where they signed in from
+	SignedInBy  Factor `gorm:"default:password"`
+	// SteppedUpAt is when the person last confirmed that it is them; see Principal.
+	SteppedUpAt  Time
+	SteppedUpHow Factor
 }
 
 // SignInAttempt counts failed sign-ins of one subject in one window of time.
@@ -285,6 +289,9 @@ func (id Identity) As(workspaceID string, channel Channel, requestID string) (Pr
 		if id.OAuth != nil {
 			p.TokenID, p.TokenName = id.OAuth.ref(), id.TokenName()
 		}
+		if id.Session != nil {
+			p.SteppedUpAt, p.SteppedUpHow = id.Session.SteppedUpAt, id.Session.SteppedUpHow
+		}
 		if id.Token != nil {
 			p.TokenID, p.TokenName = id.Token.ID, id.TokenName()
 			if id.Token.CreatedByID != nil {
@@ -352,8 +359,8 @@ var decoyHash = sync.OnceValue(func() string {
 	return hash
 })
 
-// SignIn checks a password and opens a session; secret is the cookie's value. Wrong e-mail and wrong
-// password look the same (unauthenticated), to the clock too; too many failures are RATE_LIMITED; without
+// SignIn checks a password and opens a session; secret is the cookie's value. For a person with a passkey
+// there is no session in id yet: secret then is for FinishSignIn. Wrong e-mail and wrong password look the same (unauthenticated), to the clock too; too many failures are RATE_LIMITED; without
 // an active membership the right password is membership_inactive. devices are those that the browser says it
 // is known as.
 func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string, devices ...KnownDevice) (secret string, id Identity, err error) {
@@ -363,21 +370,15 @@ func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent 
 	}
 	secret = Secret(s.ids.random, 32)
 	err = s.InTx(ctx, Principal{UserID: user.ID, UserName: user.Name, Channel: ChannelWeb}, func(tx *Tx) error {
-		session := Session{ID: HashSecret(secret), UserID: user.ID, CreatedAt: tx.Now, LastSeenAt: tx.Now, ExpiresAt: tx.Now.Add(s.sessionLife), UserAgent: clip(userAgent, 200), Address: clip(address, 64)}
-		if err := tx.DB.Create(&session).Error; err != nil {
-			return err
-		}
 		if err := tx.succeeded(counted); err != nil {
 			return err
 		}
-		id = Identity{Session: &session}
-		if err := tx.identify(&id, user.ID); err != nil {
+		if half, err := tx.awaitsPasskey(user, secret, address, userAgent); err != nil || half {
+			id = Identity{User: user}
 			return err
 		}
-		if len(id.Memberships) > 0 && len(id.Reachable()) == 0 {
-			return E(MembershipInactive, "Your membership was deactivated, so there is nothing to sign in to. An admin of your workspace can reactivate it.", nil)
-		}
-		return tx.auditEverywhere(id, "person.signed_in", map[string]any{"address": address})
+		id, err = tx.openSession(user, secret, address, userAgent, FactorPassword, nil)
+		return err
 	})
 	return secret, id, err
 }
@@ -409,7 +410,7 @@ func (s *Store) checkPassword(ctx context.Context, email, password, address stri
 		hash = decoyHash()
 	}
 	match, cmpErr := comparePassword(ctx, password, hash)
-	if cmpErr != nil || !match || user.PasswordHash == "" || !user.Active || user.Kind != KindPerson {
+	if cmpErr != nil || !match || user.PasswordHash == "" || user.PasswordOff || !user.Active || user.Kind != KindPerson {
 		if ctx.Err() != nil {
 			return User{}, nil, ctx.Err()
 		}
@@ -495,8 +496,8 @@ func (s *Store) IdentityBySession(ctx context.Context, secret string) (Identity,
 	}
 	session := Session{ID: HashSecret(secret)}
 	id := Identity{Session: &session}
-	err := s.identifyBy(ctx, &id, "s.workspace_id, s.created_at, s.last_seen_at, s.expires_at, s.user_agent", "sessions s JOIN users u ON u.id = s.user_id", "s.id", session.ID,
-		&session.WorkspaceID, &session.CreatedAt, &session.LastSeenAt, &session.ExpiresAt, &session.UserAgent)
+	err := s.identifyBy(ctx, &id, "s.workspace_id, s.created_at, s.last_seen_at, s.expires_at, s.user_agent, s.signed_in_by, s.stepped_up_at, s.stepped_up_how", "sessions s JOIN users u ON u.id = s.user_id", "s.id", session.ID,
+		&session.WorkspaceID, &session.CreatedAt, &session.LastSeenAt, &session.ExpiresAt, &session.UserAgent, &session.SignedInBy, &session.SteppedUpAt, &session.SteppedUpHow)
 	session.UserID = id.User.ID
 	if err == nil && !s.alive(session) {
 		err = ErrNoRow

@@ -155,7 +155,8 @@ func (tx *Tx) DeactivateMember(userID, reason string) error {
 }
 
 func (tx *Tx) setMembership(userID string, active bool) error {
-	return tx.DB.Model(&Membership{}).Where("user_id = ? AND workspace_id = ?", userID, tx.By.WorkspaceID).Update("active", active).Error
+	return tx.DB.Model(&Membership{}).Where("user_id = ? AND workspace_id = ?", userID, tx.By.WorkspaceID).
+		Updates(map[string]any{"active": active, "off_by_provider": false}).Error
 }
 
 // Credentials counts what somebody signs in and calls with.

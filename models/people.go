@@ -21,7 +21,9 @@ type User struct {
 	PasswordHash string
 	OwnerID      *string // responsible person of a service account
 	Active       bool
-	CreatedAt    Time
+	// PasswordOff says that the person signs in through the identity provider only.
+	PasswordOff bool
+	CreatedAt   Time
 }
 
 // Membership is a user's place in one workspace.
@@ -29,8 +31,10 @@ type Membership struct {
 	UserID      string `gorm:"primaryKey"`
 	WorkspaceID string `gorm:"primaryKey"`
 	Active      bool
-	CreatedAt   Time
-	Roles       []Role `gorm:"-"`
+	// OffByProvider says that the groups at the identity provider ended it, and can begin it again.
+	OffByProvider bool
+	CreatedAt     Time
+	Roles         []Role `gorm:"-"`
 }
 
 type membershipRole struct {

@@ -32,6 +32,10 @@ type Principal struct {
 	TokenName   string
 	TokenBy     string // who created the token; empty for the operator
 	RequestID   string
+	// SteppedUpAt is when the person last confirmed in this session that it is them, and SteppedUpHow by
+	// what; zero when they have not.
+	SteppedUpAt  Time
+	SteppedUpHow Factor
 }
 
 // System is the desk itself acting in a workspace, for schedules and expiries.

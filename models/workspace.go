@@ -22,6 +22,7 @@ type Workspace struct {
 	OpensAt             string // of a business day, on the clock of its zone, as 09:00
 	ClosesAt            string
 	ERPLink             string `gorm:"column:erp_link"` // template; see ParseERPLink
+	SecondFactor        bool   // people whose roles decide need a passkey
 	CreatedAt           Time
 }
 

@@ -34,6 +34,7 @@ var bundles = map[string][]string{
 	// What lists do without, so that the pages people open most stay small.
 	"css/records.css": {"css/records.css"},
 	"js/app.js":       {"js/app.js"},
+	"js/passkey.js":   {"js/passkey.js"},
 	"favicon.svg":     {"favicon.svg"},
 }
 

@@ -93,6 +93,7 @@ type BulkPage struct {
 // BulkForm posts the requests that can be approved, each as item with its version, and reason.
 type BulkForm struct {
 	Form
+	StepUp      *StepUp
 	Reason      ui.Field
 	Approve     string // "Approve 5 requests"
 	PreviewURL  templ.SafeURL
@@ -318,7 +319,9 @@ type VoteForm struct {
 	Form
 	Reason ui.Field
 	// SecondStep is asked for when the same call ran before.
-	SecondStep   *ui.Field
+	SecondStep *ui.Field
+	// StepUp asks again that it is the reader, where the amount wants it.
+	StepUp       *StepUp
 	ApproveLabel string // "Approve 1,234.50 EUR"
 	OnBehalf     string // whose place the reader decides in, empty for their own
 	After        string // "The agent then has 24 h to make exactly this call, once."

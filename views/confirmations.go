@@ -176,6 +176,7 @@ type SecurityPage struct {
 	Lead   string
 	Tabs   []ui.Tab
 	WhyNot string
+	Ask    *AskAgain
 	Groups []ActionGroup
 }
 

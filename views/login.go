@@ -21,6 +21,22 @@ type LoginPage struct {
 	Kept *Conflict
 	// KeptForm is the same for the form to carry along, "" when it becomes no draft.
 	KeptForm string
+	// Provider signs in through an identity provider; nil where there is none.
+	Provider *ProviderForm
+}
+
+// ProviderForm goes to the identity provider. It posts next.
+type ProviderForm struct {
+	Form
+	Next string
+	Name string
+}
+
+// ToProviderPage stands while the browser goes to the identity provider.
+type ToProviderPage struct {
+	Page Page
+	Name string
+	URL  templ.SafeURL
 }
 
 // LanguageChoice is one language the sign-in page can be read in, by its own name.

@@ -17,4 +17,7 @@ type PreferencesPage struct {
 	KeysURL templ.SafeURL
 	// AccountURL leads to the person's password and sessions.
 	AccountURL templ.SafeURL
+	// PasskeysURL leads to the person's passkeys, and Passkeys says how many there are.
+	PasskeysURL templ.SafeURL
+	Passkeys    string
 }

@@ -57,6 +57,7 @@ type ProofVote struct {
 	Channel   string
 	At        string
 	Second    string // the second step, when one was asked for
+	Confirmed string // how and when the voter confirmed that it is them, when the amount asked for it
 	Reason    ui.Foreign
 	HasReason bool
 }

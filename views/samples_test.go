@@ -476,10 +476,16 @@ func sampleConfirm() views.ConfirmPage {
 // gallery is every page in every state worth looking at.
 func gallery() map[string]templ.Component {
 	return map[string]templ.Component{
-		"login":             views.Login(sampleLogin()),
-		"case-worked":       views.Case(workedCase()),
-		"shortcuts":         views.Shortcuts(sampleShortcuts()),
-		"preferences":       views.Preferences(samplePreferences()),
+		"login":         views.Login(sampleLogin()),
+		"case-worked":   views.Case(workedCase()),
+		"shortcuts":     views.Shortcuts(sampleShortcuts()),
+		"preferences":   views.Preferences(samplePreferences()),
+		"passkeys":      views.Passkeys(samplePasskeys()),
+		"passkeys-none": views.Passkeys(sampleNoPasskeys()),
+		"recovery-codes": views.RecoveryCodes(views.RecoveryCodesPage{Page: samplePage("Your recovery codes", "/settings/me/passkeys"), Words: "Print them or write them down.",
+			Codes: []string{"k7qm-2f6x-tw3c-aaaa", "b7qm-2f6x-tw3c-bbbb"}, BackURL: "/settings/me/passkeys"}),
+		"sign-in-step":      views.SignInStep(sampleSignInStep()),
+		"to-provider":       views.ToProvider(views.ToProviderPage{Page: views.Page{Title: "Sign in", Assets: samplePage("", "").Assets, SelfURL: "/login"}, Name: "Nordwind login", URL: "https://login.example.com/authorize?x=1"}),
 		"nothing-left":      views.NothingLeft(sampleNothingLeft()),
 		"ui":                uiPage(),
 		"home":              views.Home(sampleHome()),

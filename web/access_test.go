@@ -44,10 +44,11 @@ func (w who) atLast() who { w.last = true; return w }
 // one that is gone.
 var pageAccess = map[string]who{
 	"GET /healthz": public, "GET /readyz": public, "GET /metrics": public, "GET /static/*": public, "GET /login": public, "POST /login": public, "GET /welcome": public, "POST /welcome": public,
+	"GET /login/second": public, "POST /login/second": public, "POST /login/second/ask": public,
 
 	"GET /": all, "GET /live": all, "GET /next": all, "GET /notices": all, "GET /views": all, "GET /shortcuts": all,
 	"GET /queues/:queue": all, "GET /queues/:queue.csv": all, "GET /cases": all, "GET /cases.csv": all, "GET /cases/bulk": all, "GET /approvals/bulk": all,
-	"GET /confirmations": all, "GET /holds": all, "GET /settings": all, "GET /settings/hours": all, "GET /settings/me": all, "GET /settings/me/security": all, "GET /settings/tokens": all, "GET /settings/rules/try": all,
+	"GET /confirmations": all, "GET /holds": all, "GET /settings": all, "GET /settings/hours": all, "GET /settings/me": all, "GET /settings/me/passkeys": all, "GET /settings/me/security": all, "GET /settings/tokens": all, "GET /settings/rules/try": all,
 	"GET /approvals": withAgents, "GET /search": people,
 	"GET /cases/:id": people, "GET /approvals/:id": people, "GET /approvals/:id/proof": people, "GET /approvals/:id/proof.json": people,
 	"GET /confirmations/:id": people, "GET /holds/:id": people, "GET /files/:id": people, "GET /invoices": people, "GET /invoices/*": people,
@@ -60,6 +61,8 @@ var pageAccess = map[string]who{
 
 	"POST /logout": all.atLast(), "POST /workspace": all.atLast(), "POST /settings/me": all, "POST /settings/me/security/password": all, "POST /settings/me/security/sessions": all,
 	"POST /settings/tokens": all, "POST /settings/tokens/rotate": all.atLast(), "POST /settings/tokens/revoke": all.atLast(), "POST /views": all,
+	"POST /settings/me/confirm": all, "POST /settings/me/confirm/ask": all, "POST /settings/me/passkeys": all, "POST /settings/me/passkeys/ask": all, "POST /settings/me/passkeys/codes": all,
+	"POST /settings/me/passkeys/:id/rename": {roles: []models.Role{models.RoleProcurement}, own: true}, "POST /settings/me/passkeys/:id/remove": {roles: []models.Role{models.RoleProcurement}, own: true},
 	"POST /views/:id/rename": {roles: []models.Role{models.RoleProcurement}, own: true}, "POST /views/:id/delete": who{roles: []models.Role{models.RoleProcurement}, own: true}.atLast(),
 	"POST /notices/read": {roles: []models.Role{models.RoleFinanceLead}, own: true}, "POST /notices/:id/read": {roles: []models.Role{models.RoleFinanceLead}, own: true},
 	"POST /drafts": people, "POST /drafts/discard": people, "POST /presence": people, "POST /presence/leave": people,
@@ -78,8 +81,8 @@ var pageAccess = map[string]who{
 	"POST /settings/erp": only(models.RoleAdmin), "POST /settings/hours": editors,
 	"POST /settings/rules": editors, "POST /settings/rules/:id": editors, "POST /settings/rules/:id/retire": editors.atLast(), "POST /settings/rules/import": editors, "POST /settings/rules/import/apply": editors,
 	"POST /settings/servers": only(models.RoleAdmin, models.RoleFinanceLead), "POST /settings/servers/:id/retire": only(models.RoleAdmin, models.RoleFinanceLead).atLast(),
-	"POST /settings/security": only(models.RoleAdmin).atLast(),
-	"POST /settings/people":   only(models.RoleAdmin), "POST /settings/people/:id/roles": only(models.RoleAdmin), "POST /settings/people/:id/deactivate": only(models.RoleAdmin).atLast(),
+	"POST /settings/security": only(models.RoleAdmin).atLast(), "POST /settings/security/step-up": only(models.RoleAdmin), "POST /settings/security/second-factor": only(models.RoleAdmin),
+	"POST /settings/people": only(models.RoleAdmin), "POST /settings/people/:id/roles": only(models.RoleAdmin), "POST /settings/people/:id/deactivate": only(models.RoleAdmin).atLast(),
 	"POST /settings/people/invitations/withdraw": only(models.RoleAdmin).atLast(),
 	"POST /settings/people/:id/reactivate":       only(models.RoleAdmin).atLast(),
 	"POST /settings/delegations":                 only(models.RoleAPLead, models.RoleFinanceLead), "POST /settings/delegations/:id/end": only(models.RoleAPLead, models.RoleFinanceLead).atLast(),
@@ -88,7 +91,7 @@ var pageAccess = map[string]who{
 // parameters are the records that the parts of an address stand for.
 var parameters = []struct{ prefix, record string }{
 	{"/approvals/:id/revoke", "granted"}, {"/cases/:id/unsnooze", "snoozed"}, {"/cases/:id/take-over", "lead case"}, {"/cases/", "case"}, {"/approvals/", "request"}, {"/confirmations/", "confirmation"}, {"/holds/", "hold"}, {"/files/", "file"}, {"/settings/people/", "person"},
-	{"/settings/rules/", "rule"}, {"/settings/servers/", "server rule"}, {"/settings/delegations/", "delegation"}, {"/views/", "view"}, {"/notices/", "notice"},
+	{"/settings/rules/", "rule"}, {"/settings/servers/", "server rule"}, {"/settings/delegations/", "delegation"}, {"/settings/me/passkeys/", "passkey"}, {"/views/", "view"}, {"/notices/", "notice"},
 	{"/api/v1/cases/", "case"}, {"/api/v1/approval-requests/", "request"}, {"/api/v1/approvals/", "approval"}, {"/api/v1/confirmations/", "confirmation"}, {"/api/v1/holds/", "hold"}, {"/api/v1/files/", "file"},
 }
 
@@ -162,11 +165,11 @@ func (s *site) form(by *visitor, route string) url.Values {
 		"/settings/erp":         values("erp_link", "https://erp.example.com/{invoice_id}"),
 		"/settings/rules":       values("currency", "EUR", "from", "0", "to", "1", "role", "finance_lead", "required", "1", "valid", "24h", "sheet", sheet),
 		"/settings/servers":     values("server_name", "Archive 2", "server_url", "https://archive.example.com/mcp", "role", "procurement"),
-		"/settings/security":    values("action", "get_case", "channel", "mcp", "blocked", "yes"),
+		"/settings/security":    values("action", "get_case", "channel", "mcp", "blocked", "yes", "currency", "EUR", "above", "1000000", "required", "no"),
 		"/settings/people":      values("email", "new@example.test", "name", "New", "role", "ap_clerk", "was", "ap_clerk", "confirmed", "yes"),
 		"/settings/delegations": values("person", "finance_lead@"+s.texts.mark+".test", "delegate", "second@"+s.texts.mark+".test", "first_day", "2026-12-01", "last_day", "2026-12-02"),
 		"/settings/hours":       values("opens_at", "08:00", "closes_at", "16:00", "weekday", "1"),
-		"/settings/me":          values("after_decision", "list", "theme", "dark"),
+		"/settings/me":          values("after_decision", "list", "theme", "dark", "name", "Mine"),
 		"/views":                values("name", "Mine", "list", "/queues/procurement"),
 		"/drafts":               values("draft", s.ids["case"]+"/decision", "made", models.At(s.clock.Now()).String(), "back", "/cases/"+s.ids["case"]),
 		"/presence":             values("subject", s.ids["case"], "doing", "viewing"),

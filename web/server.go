@@ -22,6 +22,7 @@ import (
 	"github.com/apdesk/apdesk/web/api"
 	"github.com/apdesk/apdesk/web/auth"
 	"github.com/apdesk/apdesk/web/auth/oauth"
+	signin "github.com/apdesk/apdesk/web/auth/provider"
 	"github.com/apdesk/apdesk/web/mcpserver"
 	"github.com/apdesk/apdesk/web/pages"
 	"github.com/apdesk/apdesk/web/problem"
@@ -54,6 +55,9 @@ type Config struct {
 	MCPAddr   string // of the MCP endpoint
 	PublicURL string // where people reach the pages; no trailing slash
 	MCPURL    string // where agents reach the MCP endpoint
+
+	// Provider signs people in to the pages; nil: only the desk's own passwords do.
+	Provider *signin.Provider
 
 	OAuth *oauth.Verifier // of an identity provider's access tokens; nil: only the desk's own tokens
 
@@ -122,7 +126,7 @@ func New(cfg Config) (*Server, error) {
 		Context: s.ctx, Limit: perPerson, Waiting: s.metrics.waiting("api"), Identify: identify, Logger: cfg.Logger,
 	}).Mount(s.app)
 	s.pages = pages.New(pages.Config{
-		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, Auth: sessions, PublicURL: cfg.PublicURL, Limit: perPerson, Logger: cfg.Logger, Context: s.ctx,
+		Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, Auth: sessions, Provider: cfg.Provider, PublicURL: cfg.PublicURL, Limit: perPerson, Logger: cfg.Logger, Context: s.ctx,
 	})
 	s.pages.Mount(s.app)
 

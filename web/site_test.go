@@ -372,6 +372,11 @@ func (s *site) fill(spare models.User) {
 	s.ids["rule"] = rules[slices.IndexFunc(rules, func(r approvals.RuleView) bool { return r.Rule.Tool != "" })].Rule.ID
 	s.in("1000", func(tx *models.Tx) error {
 		var found []string
+		key := models.Passkey{ID: tx.NewID(models.PrefixPasskey), UserID: s.people[models.RoleProcurement].user.ID, CredentialID: "key-of-the-buyer", Name: "Key", Credential: "{}", CreatedAt: tx.Now}
+		if err := tx.DB.Create(&key).Error; err != nil {
+			return err
+		}
+		s.ids["passkey"] = key.ID
 		for name, from := range map[string]any{"view": &models.SavedView{}, "server rule": &models.ServerRule{}, "delegation": &models.Delegation{}, "notice": &models.Notice{}} {
 			q := tx.DB.Model(from).Where("workspace_id = ?", "1000").Limit(1)
 			if name == "notice" {

@@ -49,6 +49,9 @@ type workspaceSetCmd struct {
 	DueSoon  map[models.Queue]int  `help:"Business hours before it is due from which a case counts as due soon, such as ap=2; repeatable." placeholder:"QUEUE=HOURS"`
 	Escalate map[models.Queue]bool `help:"Whether overdue cases of a queue are brought before the AP leads and its people, such as ap=false; repeatable." placeholder:"QUEUE=BOOL"`
 
+	StepUp       map[string]string `help:"Above which amount approving asks people again that it is them, such as EUR=10000; repeatable. An empty amount asks no more." placeholder:"CURRENCY=AMOUNT"`
+	SecondFactor *bool             `help:"Whether people whose roles decide need a passkey (true or false)." placeholder:"BOOL"`
+
 	Binding string `help:"JSON file: for each write tool where in its arguments the invoice, amount, currency, posting date and supplier stand, as JSON Pointers." placeholder:"FILE" type:"existingfile"`
 }
 
@@ -75,11 +78,12 @@ func (c workspaceSetCmd) Run(e *env) error {
 		issues = append(issues, *bindingIssue)
 	}
 	hours, hourIssues := c.hours()
+	issues = append(issues, checkStepUp(c.StepUp)...)
 	if issues = append(issues, hourIssues...); len(issues) > 0 {
 		return models.Invalid(issues...)
 	}
-	if c.PeriodClosedThrough == nil && len(days) == 0 && len(bindings) == 0 && hours == nil {
-		return errors.New("nothing to set: give --period-closed-through, --holiday, --opens-at, --closes-at, --sla, --due-soon, --escalate or --binding")
+	if c.PeriodClosedThrough == nil && len(days) == 0 && len(bindings) == 0 && hours == nil && len(c.StepUp) == 0 && c.SecondFactor == nil {
+		return errors.New("nothing to set: give --period-closed-through, --holiday, --opens-at, --closes-at, --sla, --due-soon, --escalate, --step-up, --second-factor or --binding")
 	}
 	err := e.inWorkspace(c.ID, func(tx *models.Tx) error {
 		if _, err := tx.Workspace(); err != nil {
@@ -100,6 +104,16 @@ func (c workspaceSetCmd) Run(e *env) error {
 		}
 		if hours != nil {
 			if err := tx.SetWorkHours(hours, ""); err != nil {
+				return err
+			}
+		}
+		for currency, above := range c.StepUp {
+			if err := tx.SetStepUp(currency, above); err != nil {
+				return err
+			}
+		}
+		if c.SecondFactor != nil {
+			if err := tx.SetSecondFactor(*c.SecondFactor); err != nil {
 				return err
 			}
 		}
@@ -208,6 +222,8 @@ type userCmd struct {
 	Reset      userResetCmd      `cmd:"" help:"Print a link with which a person sets a new password."`
 	Locked     userLockedCmd     `cmd:"" help:"List whose sign-ins have to wait after too many failures."`
 	Unlock     userUnlockCmd     `cmd:"" help:"Forget the failed sign-ins of a person or an address."`
+	Provider   userProviderCmd   `cmd:"" help:"Change how a person signs in through the identity provider."`
+	Passkeys   userPasskeysCmd   `cmd:"" help:"List a person's passkeys, or remove them when they are lost."`
 }
 
 type userCreateCmd struct {

@@ -65,6 +65,7 @@ func (c doctorCmd) Run(e *env) error {
 	d := &doctor{now: time.Now()}
 	d.addresses(c.Serve, e.cli.Database)
 	d.issuer(e.ctx, c.Serve.OAuthIssuer)
+	d.people(e.ctx, c.Serve)
 	d.key(c.Serve, e.cli.Database)
 	if d.files(e.cli.Database) {
 		d.database(e)

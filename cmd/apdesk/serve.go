@@ -34,6 +34,7 @@ type serveCmd struct {
 	OAuthScopes   []string      `help:"The most an access token may do; default the four read scopes." name:"oauth-scopes" env:"APDESK_OAUTH_SCOPES" placeholder:"SCOPE,..."`
 	OAuthSubjects []string      `help:"Users of the provider's subjects, as SUBJECT=EMAIL; others are found by verified e-mail." name:"oauth-subject" env:"APDESK_OAUTH_SUBJECTS" placeholder:"SUBJECT=EMAIL"`
 	OAuthSkew     time.Duration `help:"How far the provider's clock may differ." name:"oauth-skew" default:"60s" env:"APDESK_OAUTH_SKEW"`
+	OIDC          oidcFlags     `embed:"" prefix:"oidc-" envprefix:"APDESK_OIDC_"`
 	RateLimit     int           `help:"Calls a second per person, with bursts of five times as many; 0 is off." default:"1000" env:"APDESK_RATE_LIMIT" placeholder:"N"`
 	TrustedProxy  []string      `help:"Proxies that are believed when they say for whom they ask (X-Forwarded-For, -Proto and -Host), as addresses or ranges; default none." name:"trusted-proxy" env:"APDESK_TRUSTED_PROXIES" placeholder:"CIDR,..."`
 	SessionIdle   time.Duration `help:"After how long without use people are signed out: 5m to 24h." name:"session-idle" default:"8h" env:"APDESK_SESSION_IDLE" placeholder:"TIME"`
@@ -95,9 +96,13 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	if err != nil {
 		return err
 	}
+	people, err := c.OIDC.provider(store, publicURL)
+	if err != nil {
+		return err
+	}
 	server, err := web.New(web.Config{
 		Store: store, Queue: cases, Approvals: grants, Confirm: confirmations,
-		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL, OAuth: tokens,
+		Addr: c.Addr, MCPAddr: c.MCPAddr, PublicURL: publicURL, MCPURL: mcpURL, OAuth: tokens, Provider: people,
 		SecretKey: key, Proxies: proxies, RateLimit: c.RateLimit, Logger: e.log, Version: version(),
 	})
 	if err != nil {
@@ -108,6 +113,13 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs(), confirmations.Jobs(), models.AuditJobs(checkpoints))
 	var background sync.WaitGroup
 	background.Go(func() { worker.Run(ctx) })
+	if people != nil {
+		background.Go(func() {
+			if err := people.Load(ctx); err != nil && ctx.Err() == nil {
+				e.log.WarnContext(ctx, "the identity provider does not answer; nobody signs in through it until it does", "issuer", people.Issuer(), "cause", err)
+			}
+		})
+	}
 	if tokens != nil {
 		background.Go(func() {
 			if err := tokens.Load(ctx); err != nil && ctx.Err() == nil {

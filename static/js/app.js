@@ -433,6 +433,7 @@
       if (form.dataset.sent) continue;
       const fields = new URLSearchParams(new FormData(form));
       fields.set("made", body.dataset.now || "");
+      for (const secret of ["password", "passkey"]) fields.delete(secret);
       delete form.dataset.typed;
       if (leaving) navigator.sendBeacon("/drafts", fields);
       else fetch("/drafts", { method: "POST", credentials: "same-origin", body: fields }).catch(() => { form.dataset.typed = "yes"; });

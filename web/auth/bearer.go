@@ -36,6 +36,7 @@ const (
 	identityKey key = iota
 	sessionKey
 	preSessionKey
+	halfKey
 )
 
 // Bearer lets only holders of a token pass.

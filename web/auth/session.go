@@ -99,19 +99,15 @@ func (a *Auth) Session(c *fiber.Ctx) (models.Identity, error) {
 	return id, nil
 }
 
-// SignIn checks a password and starts a session. It fails with unauthenticated or RATE_LIMITED.
+// SignIn checks a password and starts a session. It fails with unauthenticated or RATE_LIMITED, and with
+// ErrSecondStep when a passkey is asked for.
 func (a *Auth) SignIn(c *fiber.Ctx, email, password string) error {
 	secret, id, err := a.store.SignIn(c.UserContext(), strings.Clone(email), strings.Clone(password), proxy.Of(c).Address, utils.CopyString(c.Get(fiber.HeaderUserAgent)), a.devices(c)...)
-	if err != nil {
-		return err
+	if err == nil && id.Session == nil {
+		a.halfSignedIn(c, secret)
+		return ErrSecondStep
 	}
-	_, life := a.store.SessionLimits()
-	a.setCookie(c, sessionCookie, secret, life)
-	a.Remember(c, id.User)
-	a.setCookie(c, preSessionCookie, "", 0)
-	c.Locals(identityKey, id)
-	c.Locals(sessionKey, secret)
-	return nil
+	return a.Opened(c, secret, id, err)
 }
 
 // SignOut ends a person's session.

@@ -75,6 +75,11 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 		return err
 	}
 	out := v.approvalPage(around, page, invoice, r, form)
+	if page.CanVote {
+		if out.Form, err = v.voteForm(page, form); err != nil {
+			return err
+		}
+	}
 	if err := v.besideRequest(&out, page, r); err != nil {
 		return err
 	}
@@ -284,7 +289,6 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 		out.RedeemedBefore = v.ranBefore(*page.Earlier)
 	}
 	if page.CanVote {
-		out.Form = v.voteForm(page, form)
 		out.SendBack = v.sendBackForm(page, form)
 	}
 	switch {
@@ -658,7 +662,7 @@ func (v *visit) ranBefore(e approvals.EarlierRun) *ui.Notice {
 	return n
 }
 
-func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteForm {
+func (v *visit) voteForm(page approvals.RequestPage, form voteForm) (*views.VoteForm, error) {
 	q := page.Request
 	refused := form.refused.of(formVote)
 	typed := form.typed
@@ -691,8 +695,12 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) *views.VoteF
 			f.OnBehalf = d.OnBehalfOf
 		}
 	}
-	f.Heading, f.Errors = refused.heading, refused.summary(fields...)
-	return f
+	var err error
+	if f.StepUp, err = v.stepUp(page.StepUp, string(models.VoteApprove), refused); err != nil {
+		return nil, err
+	}
+	f.Heading, f.Errors = refused.heading, refused.summary(v.stepUpFields(f.StepUp, fields...)...)
+	return f, nil
 }
 
 func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.SendBackForm {

@@ -331,6 +331,9 @@ func (v *visit) vote() error {
 	var missing []models.Issue
 	in.Version, missing = version(typed["version"])
 	err := invalid(append(issues, missing...))
+	if err == nil && in.Decision == models.VoteApprove {
+		err = v.confirmWithForm()
+	}
 	if err == nil {
 		_, err = v.p.approvals.Vote(v.ctx, v.by, in)
 	}

@@ -109,7 +109,10 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 		if marked > 0 && marked < len(preview.Items) {
 			out.Form.LeaveMarked = v.tr("Leave out the %d to look at", marked)
 		}
-		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(reason)
+		if out.Form.StepUp, err = v.stepUp(preview.StepUp, "", refused); err != nil {
+			return err
+		}
+		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(v.stepUpFields(out.Form.StepUp, reason)...)
 	}
 	return render(v.c, status, views.BulkPreview(out))
 }
@@ -158,6 +161,9 @@ func (v *visit) approveBulk() error {
 	}
 	err := invalid(issues)
 	var result approvals.BulkResult
+	if err == nil {
+		err = v.confirmWithForm()
+	}
 	if err == nil {
 		result, err = v.p.approvals.BulkApprove(v.ctx, v.by, choices, typed["reason"])
 	}

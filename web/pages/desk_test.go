@@ -36,6 +36,7 @@ type desk struct {
 	app       *fiber.App
 	stop      context.CancelFunc // shuts the desk down
 	users     map[string]models.User
+	host      string // of the address browsers use
 }
 
 const (
@@ -56,7 +57,7 @@ func newDesk(t testing.TB) *desk {
 // newDeskOn is newDesk on a database of the test's choice.
 func newDeskOn(t testing.TB, store *models.Store, clock *modelstest.Clock) *desk {
 	t.Helper()
-	d := &desk{t: t, store: store, clock: clock, queue: queue.New(store), approvals: approvals.New(store), users: map[string]models.User{}}
+	d := &desk{t: t, store: store, clock: clock, queue: queue.New(store), approvals: approvals.New(store), users: map[string]models.User{}, host: "desk.example"}
 	d.queue.UseApprovals(d.approvals)
 	d.approvals.UseCases(d.queue)
 	store.OnPeopleChanged(d.queue.ReturnClaims)
@@ -257,7 +258,7 @@ func (v *visitor) do(method, path string, form url.Values) page {
 	if form != nil {
 		body = strings.NewReader(form.Encode())
 	}
-	req := httptest.NewRequest(method, "http://desk.example"+path, body)
+	req := httptest.NewRequest(method, "http://"+v.host+path, body)
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}

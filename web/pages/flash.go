@@ -72,6 +72,11 @@ var flashes = map[string]ui.Flash{
 	"session_ended":        {Tone: ui.ToneGood, Text: lang.Mark("The session has ended.")},
 	"token_revoked":        {Tone: ui.ToneGood, Text: lang.Mark("The token is revoked. Calls with it are refused from now on.")},
 	"invitation_withdrawn": {Tone: ui.ToneGood, Text: lang.Mark("The invitation is withdrawn. Its link is not good any more.")},
+	"passkey_added":        {Tone: ui.ToneGood, Text: lang.Mark("The passkey is added. It is asked for when you sign in.")},
+	"passkey_renamed":      {Tone: ui.ToneGood, Text: lang.Mark("The passkey has its new name.")},
+	"passkey_removed":      {Tone: ui.ToneGood, Text: lang.Mark("The passkey is removed.")},
+	"step_up_set":          {Tone: ui.ToneGood, Text: lang.Mark("Saved. It counts for approvals from now on.")},
+	"factor_set":           {Tone: ui.ToneGood, Text: lang.Mark("Saved. It counts from the next page people open.")},
 	"signed_out":           {Tone: ui.ToneInfo, Text: lang.Mark("You are signed out.")},
 }
 

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
+	"github.com/apdesk/apdesk/web/auth"
 )
 
 // showLogin is GET /login. Whoever is signed in already goes on.
@@ -78,14 +80,21 @@ func (p *Pages) signIn(c *fiber.Ctx) error {
 	}
 	switch {
 	case err == nil:
-		if kept, ok := readKeptForm(typed["kept"]); ok {
-			p.keepFor(c, kept)
-		}
-		return seeOther(c, orHome(next))
+		return p.goOnSignedIn(c, next, typed["kept"])
+	case errors.Is(err, auth.ErrSecondStep):
+		return p.secondStep(c, http.StatusOK, next, typed["kept"], nil)
 	case models.IsCode(err, models.Unauthenticated), models.IsCode(err, models.RateLimited), models.IsCode(err, models.SecurityBlocked), models.IsCode(err, models.MembershipInactive):
 		return p.login(c, statusOf(err), signInForm{email: typed["email"], next: next, kept: p.speaker(c).keptWords(typed["kept"]), keptForm: typed["kept"]}, err)
 	}
 	return err
+}
+
+// goOnSignedIn goes on to where somebody was going, with what they had sent after their session had ended.
+func (p *Pages) goOnSignedIn(c *fiber.Ctx, next, kept string) error {
+	if kept, ok := readKeptForm(kept); ok {
+		p.keepFor(c, kept)
+	}
+	return seeOther(c, orHome(next))
 }
 
 // signInForm is what the sign-in page starts from.
@@ -108,6 +117,7 @@ func (p *Pages) login(c *fiber.Ctx, status int, form signInForm, refused error) 
 		Email:    ui.Field{Name: "email", Label: w.tr("E-mail"), Kind: ui.FieldEmail, Required: true, Autocomplete: "username", Value: form.email},
 		Password: ui.Field{Name: "password", Label: w.tr("Password"), Kind: ui.FieldPassword, Required: true, Autocomplete: "current-password"},
 	}
+	page.Provider = p.providerButton(token, form.next)
 	if ne, ok := models.AsNamed(refused); ok {
 		page.Form.Heading, page.Form.Errors = w.tr("You are not signed in"), []ui.FieldError{{Text: w.problem(ne.Message)}}
 	}

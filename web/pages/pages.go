@@ -16,6 +16,8 @@ import (
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/web/auth"
+	"github.com/apdesk/apdesk/web/auth/passkey"
+	"github.com/apdesk/apdesk/web/auth/provider"
 	"github.com/apdesk/apdesk/web/problem"
 )
 
@@ -26,6 +28,8 @@ type Config struct {
 	Approvals *approvals.Service
 	Confirm   *confirm.Service
 	Auth      *auth.Auth
+	// Provider signs people in too; nil: only the desk's own passwords do.
+	Provider *provider.Provider
 	// PublicURL is the address people use.
 	PublicURL string
 	// Limit says how long a user has to wait before the next request; nil limits nobody.
@@ -42,6 +46,8 @@ type Pages struct {
 	approvals *approvals.Service
 	confirm   *confirm.Service
 	auth      *auth.Auth
+	passkeys  *passkey.Keys
+	provider  *provider.Provider
 	publicURL string
 	limit     func(userID string) (wait time.Duration, ok bool)
 	log       *slog.Logger
@@ -50,7 +56,7 @@ type Pages struct {
 
 // New makes the pages.
 func New(cfg Config) *Pages {
-	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, limit: cfg.Limit, log: cfg.Logger, app: cfg.Context, publicURL: cfg.PublicURL}
+	p := &Pages{store: cfg.Store, queue: cfg.Queue, approvals: cfg.Approvals, confirm: cfg.Confirm, auth: cfg.Auth, limit: cfg.Limit, log: cfg.Logger, app: cfg.Context, passkeys: passkey.New(cfg.Store), provider: cfg.Provider, publicURL: cfg.PublicURL}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -67,6 +73,8 @@ func (p *Pages) Mount(r fiber.Router) {
 	r.Post("/login", p.guarded(p.signIn))
 	r.Get(welcomePath, p.guarded(p.showWelcome))
 	r.Post(welcomePath, p.guarded(p.useWelcome))
+	p.mountSecondStep(r)
+	p.mountProvider(r)
 
 	get := func(path string, show func(*visit) error) { r.Get(path, p.guarded(p.signedIn(show))) }
 	post := func(path string, act func(*visit) error) {
@@ -123,7 +131,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	get("/settings/security", (*visit).showSecurity)
 	post("/settings/security", (*visit).setBlock)
 
-	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch, mountHours, mountAccount, mountTokens} {
+	for _, more := range []func(get, post route){mountMatrix, mountPeople, mountDelegations, mountInvoice, mountProof, mountNotices, mountFiles, mountWork, mountAudit, mountSearch, mountHours, mountAccount, mountTokens, mountPasskeys} {
 		more(get, post)
 	}
 }
@@ -153,7 +161,7 @@ func (p *Pages) signedIn(h func(*visit) error) fiber.Handler {
 			return err
 		}
 		if err := v.chooseWorkspace(); err != nil {
-			return err
+			return v.orSetUp(err)
 		}
 		v.speak()
 		return h(v)

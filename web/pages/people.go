@@ -596,6 +596,8 @@ type peopleEvent struct {
 	FirstDay string        `json:"first_day"`
 	LastDay  string        `json:"last_day"`
 	Why      string        `json:"why"`
+	How      models.Factor `json:"how"`
+	Off      bool          `json:"off"`
 }
 
 // tellPeople puts an event about members and what they sign in with into words.
@@ -633,6 +635,33 @@ func (w words) tellPeople(e models.AuditEvent) told {
 		return told{what: w.tr("signed in")}
 	case "person.signed_out":
 		return told{what: w.tr("signed out")}
+	case "person.confirmed":
+		return told{what: w.tr("confirmed %s that it is them", w.factor(d.How)), details: pairs(w.tr("Passkey"), d.Name)}
+	case "person.linked":
+		return told{what: w.tr("linked %s to an account of the identity provider", who)}
+	case "person.unlinked":
+		return told{what: w.tr("unlinked %s from their account of the identity provider", who)}
+	case "person.password_switched":
+		if d.Off {
+			return told{what: w.tr("let %s sign in through the identity provider only", who)}
+		}
+		return told{what: w.tr("let %s sign in with a password again", who)}
+	case "provider.roles_kept":
+		return told{what: w.tr("kept the roles of %s, who is the last admin", who), details: pairs(w.tr("Roles"), w.roleTitles(d.Roles))}
+	case "passkey.added":
+		return told{what: w.tr("added a passkey"), details: pairs(w.tr("Name"), d.Name)}
+	case "passkey.renamed":
+		return told{what: w.tr("renamed a passkey")}
+	case "passkey.removed":
+		return told{what: w.tr("removed a passkey"), details: pairs(w.tr("Name"), d.Name)}
+	case "passkey.refused":
+		return told{what: w.tr("gave a passkey that was refused"), details: pairs(w.tr("Passkey"), d.Name, w.tr("Why"), d.Why)}
+	case "passkeys.removed":
+		return told{what: w.tr("removed the passkeys of %s", who)}
+	case "recovery_codes.made":
+		return told{what: w.tr("made new recovery codes")}
+	case "recovery_code.refused":
+		return told{what: w.tr("gave a recovery code that was refused")}
 	case "person.sign_in_failed":
 		return told{what: w.tr("failed to sign in")}
 	case "person.sign_in_locked":

@@ -80,6 +80,9 @@ func (v *visit) preferences(status int, refused refusal) error {
 			{Name: "shortcuts", Label: v.tr("Single keys do something"), Kind: ui.FieldCheckbox, Value: "yes", Checked: likes.Shortcuts, TestID: "shortcuts-on",
 				Hint: v.tr("Switch them off when you speak to your computer or a key is pressed by accident.")},
 		}, KeysURL: v.link(shortcutsPath), AccountURL: v.link(accountPath)}
+	if err := v.passkeysBeside(&out); err != nil {
+		return err
+	}
 	if refused.typed != nil {
 		out.Fields[3].Checked = refused.typed["shortcuts"] != ""
 	}

@@ -298,6 +298,9 @@ func (v *visit) proofVote(vote approvals.ProofVote) views.ProofVote {
 	if vote.SecondStep {
 		out.Second = v.tr("Second step: confirmed that the same call had been carried out before.")
 	}
+	if c := vote.Confirmed; c != nil {
+		out.Confirmed = v.tr("Confirmed that it is them %s, %s.", v.factor(c.How), v.both(c.At))
+	}
 	if vote.OnBehalfOf != nil {
 		text := v.tr("on behalf of %s", vote.OnBehalfOf.Name)
 		if d := vote.Delegation; d != nil {

@@ -179,12 +179,12 @@ func (v *visit) security(status int, refused refusal) error {
 		return err
 	}
 	out := views.SecurityPage{Page: page, Tabs: v.settingsTabs("/settings/security"),
-		Lead: v.tr("What agents and systems may do over which channel. A blocked action is refused with SECURITY_BLOCKED before anything is written; people on these pages are not concerned.")}
+		Lead: v.tr("When people are asked again that it is them, and what agents and systems may do over which channel. A blocked action is refused with SECURITY_BLOCKED before anything is written; people on these pages are not concerned.")}
 	edits := v.by.Has(models.RoleAdmin)
 	if !edits {
 		out.WhyNot = v.tr("You can read this, not change it: that is for admins.")
 	}
-	if len(refused.problems) > 0 {
+	if len(refused.problems) > 0 && refused.form != formStepUp {
 		var told []string
 		for _, e := range refused.summary() {
 			told = append(told, e.Text)
@@ -198,6 +198,9 @@ func (v *visit) security(status int, refused refusal) error {
 				API: v.actionCell(a, models.ChannelAPI, a.api, v.tr("over REST"), blocks, edits), MCP: v.actionCell(a, models.ChannelMCP, a.mcp, v.tr("over MCP"), blocks, edits)})
 		}
 		out.Groups = append(out.Groups, group)
+	}
+	if out.Ask, err = v.askAgain(refused.of(formStepUp), edits); err != nil {
+		return err
 	}
 	return render(v.c, status, views.Security(out))
 }

@@ -47,6 +47,7 @@ type eventData struct {
 	Role             models.Role         `json:"role"`
 	Limit            string              `json:"limit"`
 	SecondStep       bool                `json:"second_step"`
+	ConfirmedHow     models.Factor       `json:"confirmed_how"`
 	SentBack         bool                `json:"sent_back"`
 	Correction       map[string]string   `json:"correction"`
 	Approval         string              `json:"approval"`
@@ -320,6 +321,9 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 		}
 		if d.SecondStep {
 			t.details = append(t.details, ui.Pair(w.tr("Second step"), w.tr("confirmed that the same call ran before")))
+		}
+		if d.ConfirmedHow != "" {
+			t.details = append(t.details, ui.Pair(w.tr("Confirmed that it is them"), w.factor(d.ConfirmedHow)))
 		}
 		return t
 	case "vote.refused":

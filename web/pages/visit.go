@@ -56,6 +56,9 @@ func (v *visit) enter(workspaceID string) error {
 	if i < 0 {
 		return models.Missing("workspace", workspaceID)
 	}
+	if err := v.needSecondFactor(v.workspaces[i], by); err != nil {
+		return err
+	}
 	v.ws, v.by, v.counted = v.workspaces[i], by, nil
 	v.zone = v.ws.Zone()
 	v.timing = v.timingHere()
@@ -92,7 +95,9 @@ func (v *visit) find(read func() error) error {
 		if ws == shown {
 			continue
 		}
-		if enterErr := v.enter(ws); enterErr != nil {
+		if enterErr := v.enter(ws); isSecondFactorMissing(enterErr) {
+			continue // what is in there is not theirs to see yet
+		} else if enterErr != nil {
 			return enterErr
 		}
 		if err := read(); !models.IsCode(err, models.NotFound) {

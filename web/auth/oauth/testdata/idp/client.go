@@ -10,15 +10,22 @@ import (
 // redirectURI is where the provider sends the browser of somebody who signed in.
 const redirectURI = "http://127.0.0.1:9/callback"
 
+// desk is the program to whose pages people sign in, and deskURI where their browsers are sent back to.
+const (
+	desk    = "desk"
+	deskURI = "http://127.0.0.1:9/login/provider/callback"
+)
+
 // client is a registered program: a public one for people, which proves itself with PKCE, or a
-// confidential one that acts for itself.
+// confidential one that acts for itself or signs people in.
 type client struct {
-	id     string
-	public bool
+	id      string
+	public  bool
+	signsIn bool
 }
 
 func (c client) GetID() string                       { return c.id }
-func (c client) RedirectURIs() []string              { return []string{redirectURI} }
+func (c client) RedirectURIs() []string              { return []string{redirectURI, deskURI} }
 func (c client) PostLogoutRedirectURIs() []string    { return nil }
 func (c client) ApplicationType() op.ApplicationType { return op.ApplicationTypeNative }
 func (c client) ResponseTypes() []oidc.ResponseType {
@@ -40,7 +47,7 @@ func (c client) AuthMethod() oidc.AuthMethod {
 }
 
 func (c client) GrantTypes() []oidc.GrantType {
-	if c.public {
+	if c.public || c.signsIn {
 		return []oidc.GrantType{oidc.GrantTypeCode}
 	}
 	return []oidc.GrantType{oidc.GrantTypeClientCredentials}

@@ -57,6 +57,9 @@ func main() {
 		}
 		http.Redirect(w, r, op.AuthCallbackURL(provider)(r.Context(), id), http.StatusFound)
 	}))
+	mux.HandleFunc("POST /operator/groups", func(_ http.ResponseWriter, r *http.Request) {
+		store.group(r.FormValue("user"), r.Form["group"])
+	})
 	mux.HandleFunc("POST /operator/rotate", func(w http.ResponseWriter, _ *http.Request) {
 		if err := store.rotate(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

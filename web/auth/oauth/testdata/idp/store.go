@@ -22,14 +22,17 @@ const tokenLife = 5 * time.Minute
 type user struct {
 	email    string
 	verified bool
+	groups   []string
 }
 
 var users = map[string]user{
-	"u-agent":   {"agent@example.test", true},
-	"u-fiona":   {"fiona@example.test", true},
-	"u-gone":    {"gone@example.test", true},
-	"u-nobody":  {"nobody@example.test", true},
-	"u-careful": {"fiona@example.test", false}, // says so, and nobody has checked
+	"u-agent":   {email: "agent@example.test", verified: true},
+	"u-fiona":   {email: "fiona@example.test", verified: true},
+	"u-olga":    {email: "olga@example.test", verified: true},
+	"u-new":     {email: "nora@example.test", verified: true},
+	"u-gone":    {email: "gone@example.test", verified: true},
+	"u-nobody":  {email: "nobody@example.test", verified: true},
+	"u-careful": {email: "fiona@example.test"}, // says so, and nobody has checked
 }
 
 // key signs tokens.
@@ -115,6 +118,22 @@ func (s *store) rotate() error {
 	defer s.mu.Unlock()
 	s.key = key{uuid.NewString(), private}
 	return nil
+}
+
+func (s *store) user(subject string) (user, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, ok := users[subject]
+	return u, ok
+}
+
+// group puts a user into these groups and no others.
+func (s *store) group(subject string, groups []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := users[subject]
+	u.groups = groups
+	users[subject] = u
 }
 
 func (s *store) signIn(id, subject string) error {
@@ -217,7 +236,7 @@ func (s *store) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorithm,
 // GetPrivateClaimsFromRequest puts scope and e-mail into access tokens, as most providers can.
 func (s *store) GetPrivateClaimsFromRequest(_ context.Context, r op.TokenRequest, _ []string) (map[string]any, error) {
 	claims := map[string]any{"scope": oidc.SpaceDelimitedArray(r.GetScopes()).String()}
-	if u, ok := users[r.GetSubject()]; ok {
+	if u, ok := s.user(r.GetSubject()); ok {
 		claims["email"], claims["email_verified"] = u.email, u.verified
 	}
 	return claims, nil
@@ -235,12 +254,14 @@ func (s *store) GetClientByClientID(_ context.Context, id string) (op.Client, er
 		return client{id: id, public: true}, nil
 	case "night-run":
 		return client{id: id}, nil
+	case desk:
+		return client{id: id, signsIn: true}, nil
 	}
 	return nil, errors.New("no such client")
 }
 
 func (s *store) AuthorizeClientIDSecret(_ context.Context, id, secret string) error {
-	if id != "night-run" || secret != "night-run-secret" {
+	if (id != "night-run" && id != desk) || secret != id+"-secret" {
 		return errors.New("no such client, or another secret")
 	}
 	return nil
@@ -267,8 +288,15 @@ func (s *store) GetRefreshTokenInfo(context.Context, string, string) (string, st
 	return "", "", op.ErrInvalidRefreshToken
 }
 
-func (s *store) SetUserinfoFromToken(context.Context, *oidc.UserInfo, string, string, string) error {
-	return errNotOffered
+// SetUserinfoFromToken says who somebody is to the program they signed in to, when it asks.
+func (s *store) SetUserinfoFromToken(_ context.Context, info *oidc.UserInfo, _, subject, _ string) error {
+	u, ok := s.user(subject)
+	if !ok {
+		return errors.New("no such user")
+	}
+	info.Subject, info.Email, info.EmailVerified, info.Name = subject, u.email, oidc.Bool(u.verified), "Nora New"
+	info.AppendClaims("groups", u.groups)
+	return nil
 }
 
 func (s *store) SetIntrospectionFromToken(context.Context, *oidc.IntrospectionResponse, string, string, string) error {

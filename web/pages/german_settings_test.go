@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"testing"
@@ -28,7 +29,10 @@ func TestAGermanReadsTheSettingsPeopleRulesAndTheTrailInGerman(t *testing.T) {
 		v := e.signedIn(who)
 		v.headers = map[string]string{"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 		for _, path := range append(append([]string{}, pages...), more...) {
-			p := v.get(path)
+			p := v.do(http.MethodGet, path, nil)
+			if found := p.status == http.StatusOK; found == (path == "/nothing") {
+				t.Errorf("%s reads %s and is answered %d", who, path, p.status)
+			}
 			if lang, _ := p.doc.Find("html").Attr("lang"); lang != "de" {
 				t.Errorf("%s reads %s in %q", who, path, lang)
 			}

@@ -114,10 +114,15 @@ func (b *browser) through(p *provider, address, user string) string {
 	return back.RequestURI()
 }
 
-// signIn goes all the way.
+// signIn goes all the way, signed out before; a session that is refused leaves the one there was.
 func (b *browser) signIn(p *provider, user string) seen {
 	b.t.Helper()
-	return b.do(http.MethodGet, b.through(p, b.begin(""), user), nil)
+	fresh := b.browser()
+	got := fresh.do(http.MethodGet, fresh.through(p, fresh.begin(""), user), nil)
+	if got.status == http.StatusSeeOther {
+		b.cookies = fresh.cookies
+	}
+	return got
 }
 
 func (p *provider) groups(user string, groups ...string) {

@@ -228,7 +228,7 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 		if e.Channel == models.ChannelSystem {
 			row.Kind = v.tr("command line")
 			if e.ActorName == models.System("").UserName {
-				row.Kind = v.tr("desk")
+				row.Kind = v.trc("who did it", "desk")
 			}
 		}
 	}
@@ -257,7 +257,9 @@ func (w words) actorKind(k ui.TimelineKind) string {
 	case ui.ByAgent:
 		return w.tr("agent")
 	case ui.BySystem:
-		return w.tr("desk")
+		return w.trc("who did it", "desk")
+	case ui.ByERP:
+		return w.tr("ERP")
 	}
 	return w.tr("person")
 }

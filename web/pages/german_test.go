@@ -43,7 +43,7 @@ func englishOnly(t *testing.T) []string {
 
 // read are the texts of a page that a person reads or hears, without what others wrote.
 func (p page) read() (texts []string) {
-	p.doc.Find("script, style, .foreign-block, .code-text, .evidence bdi, .call bdi, .seen-error bdi, .data bdi, .compare bdi").Remove()
+	p.doc.Find("script, style, .brand, .foreign-block, .code-text, .evidence bdi, .call bdi, .seen-error bdi, .data bdi, .compare bdi").Remove()
 	add := func(text string) {
 		if text = strings.Join(strings.Fields(text), " "); text != "" {
 			texts = append(texts, text)

@@ -237,7 +237,8 @@ func (v *visit) typed(names ...string) map[string]string {
 func version(text string) (int64, []models.Issue) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 {
-		return 0, []models.Issue{{Path: "/version", Message: "the form does not say which state it is about; read the page as it is now and send it again"}}
+		stale := models.Issue{Path: "/version", Message: "the form does not say which state it is about; read the page as it is now and send it again"}
+		return 0, []models.Issue{stale}
 	}
 	return n, nil
 }

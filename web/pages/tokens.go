@@ -168,7 +168,7 @@ func (v *visit) tokenRow(t models.TokenView) views.TokenRow {
 func (v *visit) tokenForm(refused refusal, scopes []models.Scope, admin bool) (*views.TokenForm, error) {
 	f := &views.TokenForm{Form: v.form(v.link(tokensPath)), After: v.tr("Calls with it are made in the name of its user, and everything they change stands on the trail with the token.")}
 	if admin {
-		whose := ui.Field{Name: "user", Label: v.tr("For"), Kind: ui.FieldSelect, Options: []ui.Option{{Value: v.id.User.Email, Label: v.tr("yourself")}}}
+		whose := ui.Field{Name: "user", Label: v.trc("whose token", "For"), Kind: ui.FieldSelect, Options: []ui.Option{{Value: v.id.User.Email, Label: v.tr("yourself")}}}
 		people, err := v.p.store.People(v.ctx, v.by)
 		if err != nil {
 			return nil, err

@@ -212,7 +212,7 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 		number = v.tr("%s (compared as %s)", number, inv.NumberNormalised)
 	}
 	supplier := strings.TrimSpace(inv.SupplierName + " " + inv.SupplierID)
-	return proofFacts(v.tr("Asked by"), v.list(asked), v.tr("Stands behind"), v.list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+v.channel(q.Channel), v.tr("For"), q.Summary,
+	return proofFacts(v.tr("Asked by"), v.list(asked), v.tr("Stands behind"), v.list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+v.channel(q.Channel), v.trc("what is asked for", "For"), q.Summary,
 		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), v.money(inv.Amount, inv.Currency), v.tr("PO"), inv.PoID,
 		v.tr("Document type"), q.DocumentType, v.tr("Posting date"), v.date(q.PostingDate), v.tr("Cost centre"), q.CostCentre, v.tr("Case"), q.CaseID, v.tr("Run"), q.RunID,
 		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), v.kept(q.Reason), v.tr("Sent back with"), v.corrected(q.Instruction))

@@ -50,7 +50,7 @@ func (p *Pages) toProvider(c *fiber.Ctx) error {
 	}
 	p.auth.Away(c, browser)
 	c.Set("Refresh", "0; url="+to)
-	return p.render(c, http.StatusOK, views.ToProvider(views.ToProviderPage{Page: views.Page{Title: "Sign in", Assets: assets(), SelfURL: "/login"}, Name: p.provider.Name(), URL: templ.SafeURL(to)}))
+	return p.render(c, http.StatusOK, views.ToProvider(views.ToProviderPage{Page: views.Page{Title: p.langOf(c).T("Sign in"), Assets: assets(), SelfURL: "/login"}, Name: p.provider.Name(), URL: templ.SafeURL(to)}))
 }
 
 // fromProvider is GET /login/provider/callback, where the provider sends people back to with state and code.

@@ -33,6 +33,8 @@ type settingsEvent struct {
 	After      any            `json:"after"`
 	Reason     string         `json:"reason"`
 	Message    string         `json:"message"`
+	Currency   string         `json:"currency"`
+	Required   bool           `json:"required"`
 }
 
 // tellSettings puts a change of the workspace's settings, or of the desk itself, into words.
@@ -47,6 +49,13 @@ func (w words) tellSettings(e models.AuditEvent) told {
 		return told{what: w.tr("moved the date through which the books are closed"), words: d.Reason, details: pairs(w.tr("Before"), w.periodText(d.Before), w.tr("Now"), w.periodText(d.After))}
 	case "period.reopened_over":
 		return told{what: w.tr("told the finance leads that the time for which the books were reopened is over")}
+	case "step_up.set":
+		return told{what: w.tr("changed above which amount an approval asks again who one is"), details: pairs(w.tr("Currency"), d.Currency, w.tr("Before"), plainText(d.Before), w.tr("Now"), plainText(d.After))}
+	case "second_factor.set":
+		if d.Required {
+			return told{what: w.tr("asked everybody who decides for a passkey")}
+		}
+		return told{what: w.tr("left it to everybody whether they use a passkey")}
 	case "hours.changed":
 		return told{what: w.tr("changed the opening hours"), details: pairs(w.tr("Before"), w.hoursText(d.Before), w.tr("Now"), w.hoursText(d.After))}
 	case "sla.changed":
@@ -97,4 +106,10 @@ func (w words) periodText(v any) string {
 		return w.dateText(text)
 	}
 	return w.trc("books", "open")
+}
+
+// plainText is a value of an event that is text; "" for any other.
+func plainText(value any) string {
+	text, _ := value.(string)
+	return text
 }

@@ -153,7 +153,7 @@ func (w words) withholdInputs(input map[string]string) {
 func (w words) tell(e models.AuditEvent, d eventData) told {
 	noun, _, _ := strings.Cut(e.Action, ".")
 	switch noun {
-	case "membership", "invitation", "user", "person", "token", "delegation":
+	case "membership", "invitation", "user", "person", "token", "delegation", "passkey", "passkeys", "provider", "recovery_code", "recovery_codes":
 		return w.tellPeople(e)
 	case "case", "file":
 		return w.tellCase(e, d)

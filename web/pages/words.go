@@ -417,6 +417,8 @@ func (d notice) days() string {
 func (d notice) invoice() string { return orSome(d.Number, d.InvoiceID) }
 
 // by is who did what a notice tells.
+func (d notice) token() string { return orSome(orSome(d.Name, d.Prefix), d.tr("without a name")) }
+
 func (d notice) by() string { return orSome(d.By, d.tr("Somebody")) }
 
 // queueOf is the queue a notice is about.
@@ -479,9 +481,9 @@ func (w words) noticeWords(kind models.NoticeKind, data noticeData) noticeTold {
 		}
 		return noticeTold{d.tr("Sign-in"), d.tr("Somebody failed to sign in with your e-mail address so often that attempts from there have to wait. Browsers in which you signed in before are not concerned. If that was not you, see under “You” where you are signed in."), ui.ToneWarn}
 	case models.NoticeTokenExpiring:
-		return noticeTold{d.tr("Token"), d.tr("The token %s of %s ends soon, on %s. Rotate it under Settings before it does.", orSome(d.Name, d.Prefix), orSome(d.Holder, d.tr("an account")), d.dateText(d.Until)), ui.ToneWarn}
+		return noticeTold{d.tr("Token"), d.tr("The token %s of %s ends soon, on %s. Rotate it under Settings before it does.", d.token(), orSome(d.Holder, d.tr("an account")), orSome(d.dateText(d.Until), d.tr("a day near by"))), ui.ToneWarn}
 	case models.NoticeTokenRevoked:
-		return noticeTold{d.tr("Token"), d.tr("%s revoked the token %s of %s. Calls with it are refused from now on.", d.by(), orSome(d.Name, d.Prefix), orSome(d.Holder, d.tr("an account"))), ui.ToneWarn}
+		return noticeTold{d.tr("Token"), d.tr("%s revoked the token %s of %s. Calls with it are refused from now on.", d.by(), d.token(), orSome(d.Holder, d.tr("an account"))), ui.ToneWarn}
 	case models.NoticePasswordChanged:
 		return noticeTold{d.tr("Password"), d.tr("Your password was changed, and your other sessions ended. If that was not you, tell the operator of the desk at once."), ui.ToneInfo}
 	case "case.returned":

@@ -348,8 +348,6 @@ func (s *Store) WorkspacesOf(ctx context.Context, id Identity) ([]Workspace, err
 	return list, err
 }
 
-const signInWindow = 15 * time.Minute // of attempts that are counted by windows
-
 // decoyHash makes a sign-in with an unknown e-mail take as long as one with a wrong password.
 var decoyHash = sync.OnceValue(func() string {
 	hash, err := argon2id.CreateHash("a password nobody has", argon2id.DefaultParams)

@@ -10,11 +10,6 @@ import (
 // tr is a message in the reader's language; see package lang.
 func tr(ctx context.Context, id string, values ...any) string { return lang.Of(ctx).T(id, values...) }
 
-// trn is the form of a message that goes with a count, its first value.
-func trn(ctx context.Context, one, many string, count int, values ...any) string {
-	return lang.Of(ctx).N(one, many, count, values...)
-}
-
 // trc is a message whose English means several things.
 func trc(ctx context.Context, in, id string, values ...any) string {
 	return lang.Of(ctx).C(in, id, values...)

@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -153,17 +154,19 @@ func (l *load) do(ctx context.Context, kind, key string, send func(context.Conte
 	for {
 		d, others := l.anyDesk()
 		answer, err := send(ctx, d)
-		switch e := err.(type) {
-		case nil:
+		var gone lost
+		var later unavailable
+		switch {
+		case err == nil:
 			l.note(func() { k.told = answer })
 			return answer, true
-		case lost:
+		case errors.As(err, &gone):
 			if ctx.Err() != nil || !others && !l.outages {
 				return "", false
 			}
-		case unavailable:
+		case errors.As(err, &later):
 		default:
-			l.t.Errorf("%s: %v", key, e)
+			l.t.Errorf("%s: %v", key, err)
 			return "", false
 		}
 		if !pause(ctx) {
@@ -339,16 +342,18 @@ func (l *load) act(ctx context.Context, who cast, d *desk, path, form string, va
 func (l *load) acts(ctx context.Context, who cast, path, form string, values url.Values, as event) (done, goOn bool) {
 	d, others := l.anyDesk()
 	done, err := l.act(ctx, who, d, path, form, values)
-	switch err.(type) {
-	case nil:
+	var gone lost
+	var later unavailable
+	switch {
+	case err == nil:
 		if done {
 			as.actor = who.name
 			l.note(func() { l.seen[as]++ })
 		}
 		return done, true
-	case lost:
+	case errors.As(err, &gone):
 		return false, ctx.Err() == nil && (others || l.outages) && pause(ctx)
-	case unavailable:
+	case errors.As(err, &later):
 		return false, pause(ctx)
 	}
 	l.t.Errorf("%s at %s: %v", who.name, path, err)

@@ -87,7 +87,7 @@ func (f oidcFlags) roles() (models.ProviderRoles, error) {
 		// A group may hold "=", such as a distinguished name; a workspace and a role cannot.
 		at := strings.LastIndex(line, "=")
 		if at < 1 {
-			return nil, fmt.Errorf("--oidc-role %q: must be GROUP=WORKSPACE:ROLE,...", line)
+			return nil, fmt.Errorf("--oidc-role %q: must be GROUP=WORKSPACE:ROLE with commas between several roles", line)
 		}
 		group := strings.TrimSpace(line[:at])
 		for _, place := range strings.Split(line[at+1:], ",") {

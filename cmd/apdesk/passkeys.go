@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +16,7 @@ type userPasskeysCmd struct {
 	Remove bool   `help:"Remove every passkey and recovery code of somebody who lost them all; their sessions end, and the password alone signs them in again."`
 }
 
-func (c userPasskeysCmd) Run(e *env) error {
+func (c userPasskeysCmd) Run(e *env) (err error) {
 	if c.Remove {
 		user, err := e.changeUser(c.Email, "", func(tx *models.Tx, u models.User) error { return tx.RemovePasskeys(u.ID) })
 		if err == nil {
@@ -27,7 +28,7 @@ func (c userPasskeysCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	user, err := store.UserByEmail(e.ctx, c.Email)
 	if err != nil {
 		return models.Missing("user", c.Email)

@@ -106,7 +106,8 @@ func (v *visit) stepUpFields(s *views.StepUp, fields ...ui.Field) []ui.Field {
 // confirmed that it is them. It fails with VALIDATION_ERROR on /password, /passkey or /step_up.
 func (v *visit) confirmWithForm() error {
 	sent := fieldsOf(v.c, "password", "passkey")
-	id, err := v.id, error(nil)
+	var id models.Identity
+	var err error
 	switch {
 	case sent["passkey"] != "":
 		site, ok := v.site()

@@ -25,10 +25,14 @@ const (
 // StepUpFor is how long a person's confirmation in a session counts.
 const StepUpFor = 5 * time.Minute
 
+// stepUpSkew is how far the clocks of two replicas may differ: one may write a moment that the other has
+// not reached yet.
+const stepUpSkew = time.Minute
+
 // SteppedUp says whether the person confirmed lately, in this session, that it is them.
 func (p Principal) SteppedUp(now Time) bool {
 	age := now.Sub(p.SteppedUpAt.Time)
-	return p.IsPerson() && !p.SteppedUpAt.IsZero() && age >= 0 && age <= StepUpFor
+	return p.IsPerson() && !p.SteppedUpAt.IsZero() && age >= -stepUpSkew && age <= StepUpFor
 }
 
 type stepUpAmount struct {

@@ -33,8 +33,7 @@ var bundles = map[string][]string{
 	"css/app.css": {"css/tokens.css", "css/base.css", "css/layout.css", "css/components.css", "css/print.css"},
 	// What lists do without, so that the pages people open most stay small.
 	"css/records.css": {"css/records.css"},
-	"js/app.js":       {"js/app.js"},
-	"js/passkey.js":   {"js/passkey.js"},
+	"js/app.js":       {"js/app.js", "js/passkey.js"},
 	"favicon.svg":     {"favicon.svg"},
 }
 
@@ -74,6 +73,9 @@ func build() catalogue {
 	for name, parts := range bundles {
 		var body bytes.Buffer
 		for _, part := range parts {
+			if body.Len() > 0 {
+				body.WriteByte('\n') // a script without a semicolon at its end ends with the line
+			}
 			body.Write(squeezed(part, read(part)))
 		}
 		if path.Ext(name) == ".css" {

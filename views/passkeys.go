@@ -20,11 +20,10 @@ type StepUp struct {
 
 // Passkey lets the script ask the browser for a passkey when the form is sent.
 type Passkey struct {
-	AskURL    templ.SafeURL // where a challenge is made
-	Add       bool          // a passkey is added, not used
-	For       string        // value of the button that needs it; empty: every one
-	ScriptURL string
-	NoScript  string // what to do without script
+	AskURL   templ.SafeURL // where a challenge is made
+	Add      bool          // a passkey is added, not used
+	For      string        // value of the button that needs it; empty: every one
+	NoScript string        // what to do without script
 }
 
 // PasskeysPage lists a person's passkeys.

@@ -1,13 +1,12 @@
 package views_test
 
 import (
-	"github.com/apdesk/apdesk/static"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
 func samplePasskey(add bool, button string) views.Passkey {
-	return views.Passkey{AskURL: "/settings/me/confirm/ask", Add: add, For: button, ScriptURL: static.URL("js/passkey.js"), NoScript: "Using a passkey needs JavaScript."}
+	return views.Passkey{AskURL: "/settings/me/confirm/ask", Add: add, For: button, NoScript: "Using a passkey needs JavaScript."}
 }
 
 func samplePasskeys() views.PasskeysPage {

@@ -7,7 +7,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/models"
-	"github.com/apdesk/apdesk/static"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
 	"github.com/apdesk/apdesk/web/auth/passkey"
@@ -139,7 +138,7 @@ func (v *visit) confirmForm(refused refusal, bare bool) (*views.ConfirmForm, err
 func (v *visit) addPasskeyForm(refused refusal) *views.PasskeyForm {
 	f := &views.PasskeyForm{Form: v.form(v.link(passkeysPath)),
 		Name:    refused.field(ui.Field{ID: "passkey-name", Name: "name", Label: v.tr("Name"), Required: true, Autocomplete: "off", Hint: v.tr("What you will know it by, such as: phone, or key on my key ring.")}),
-		Passkey: views.Passkey{AskURL: templ.SafeURL(passkeysPath + "/ask"), Add: true, ScriptURL: static.URL("js/passkey.js"), NoScript: noScriptToAdd(v.lang)}}
+		Passkey: views.Passkey{AskURL: templ.SafeURL(passkeysPath + "/ask"), Add: true, NoScript: noScriptToAdd(v.lang)}}
 	f.Heading, f.Errors = refused.heading, refused.summary(f.Name)
 	return f
 }
@@ -284,7 +283,7 @@ func (p *Pages) secondStep(c *fiber.Ctx, status int, next, kept string, refused 
 		Form: views.Form{URL: secondStepPath, CSRF: token}, Next: next, KeptForm: kept,
 		Code: ui.Field{Name: "code", Label: l.T("Recovery code"), Required: true, Autocomplete: "one-time-code", Hint: l.T("One of the ten you were shown when you added your first passkey. Each counts once.")}}
 	if _, ok := p.siteOf(string(c.Context().Host())); ok {
-		page.Passkey = &views.Passkey{AskURL: templ.SafeURL(secondStepPath + "/ask"), ScriptURL: static.URL("js/passkey.js"), NoScript: noScriptToUse(l)}
+		page.Passkey = &views.Passkey{AskURL: templ.SafeURL(secondStepPath + "/ask"), NoScript: noScriptToUse(l)}
 	} else {
 		page.Missing = noSite(p.langOf(c))
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/models"
-	"github.com/apdesk/apdesk/static"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
@@ -81,7 +80,7 @@ func (v *visit) confirmFields(text, button string, refused refusal) (*views.Step
 	switch {
 	case hasKey:
 		s.Text += " " + v.tr("Your browser asks for your passkey when you press the button.")
-		s.Passkey, s.Error = &views.Passkey{AskURL: templ.SafeURL(confirmAskPath), For: button, ScriptURL: static.URL("js/passkey.js"), NoScript: noScriptToUse(v.lang)}, why
+		s.Passkey, s.Error = &views.Passkey{AskURL: templ.SafeURL(confirmAskPath), For: button, NoScript: noScriptToUse(v.lang)}, why
 		if _, ok := v.site(); !ok {
 			s.Passkey, s.Missing, s.SetUpURL = nil, noSite(v.lang), v.link(passkeysPath)
 		}

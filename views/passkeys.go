@@ -11,6 +11,7 @@ import (
 type StepUp struct {
 	Text     string    // why they are asked
 	Password *ui.Field // nil for somebody who has a passkey, or neither
+	Email    string    // whose password it is, for password managers
 	Passkey  *Passkey
 	Error    string
 	// SetUpURL is where a person with neither adds a passkey; Missing says so.

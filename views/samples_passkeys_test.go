@@ -26,7 +26,7 @@ func sampleNoPasskeys() views.PasskeysPage {
 	return views.PasskeysPage{Page: samplePage("Passkeys", "/settings/me/passkeys"), Tabs: []ui.Tab{{Label: "You", URL: "/settings/me", Current: true}}, Lead: "With a passkey, signing in asks for it after the password.",
 		Empty: ui.Empty{Heading: "You have no passkey", Text: "Your password alone signs you in.", TestID: "empty"},
 		Confirm: &views.ConfirmForm{Form: views.Form{URL: "/settings/me/confirm", CSRF: "csrf-sample"}, Next: "/settings/me/passkeys",
-			StepUp: views.StepUp{Text: "Before your passkeys can be added or removed.", Password: &ui.Field{ID: "step-up-password", Name: "password", Label: "Your password, to confirm that it is you", Kind: ui.FieldPassword, Required: true}}}}
+			StepUp: views.StepUp{Text: "Before your passkeys can be added or removed.", Email: "petra@example.com", Password: &ui.Field{ID: "step-up-password", Name: "password", Autocomplete: "current-password", Label: "Your password, to confirm that it is you", Kind: ui.FieldPassword, Required: true}}}}
 }
 
 func sampleSignInStep() views.SignInStepPage {

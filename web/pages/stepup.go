@@ -85,6 +85,7 @@ func (v *visit) confirmFields(text, button string, refused refusal) (*views.Step
 			s.Passkey, s.Missing, s.SetUpURL = nil, noSite(v.lang), v.link(passkeysPath)
 		}
 	case v.id.User.PasswordHash != "" && !v.id.User.PasswordOff:
+		s.Email = v.id.User.Email
 		s.Password = &ui.Field{ID: "step-up-password", Name: "password", Label: v.tr("Your password, to confirm that it is you"), Kind: ui.FieldPassword, RequiredLater: true,
 			Autocomplete: "current-password", Error: why, TestID: "step-up-password"}
 	default:

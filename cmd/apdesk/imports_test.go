@@ -26,7 +26,7 @@ var layers = []layer{
 	{"models/...", []string{"models/..."}, "the core imports nothing of ours"},
 	{"queue/...", []string{"queue/...", "models"}, "queue and approvals are joined in cmd/apdesk/serve.go, and know nothing of the web"},
 	{"approvals/...", []string{"approvals/...", "models"}, "queue and approvals are joined in cmd/apdesk/serve.go, and know nothing of the web"},
-	{"web/pages/...", []string{"models", "queue", "approvals/...", "web/pages/...", "web/auth", "web/problem", "web/proxy", "web/upload", "web/wire", "views/...", "static"}, "pages turn service answers into view models"},
+	{"web/pages/...", []string{"models", "queue", "approvals/...", "web/pages/...", "web/auth", "web/auth/passkey", "web/auth/provider", "web/problem", "web/proxy", "web/upload", "web/wire", "views/...", "static"}, "pages turn service answers into view models"},
 	{"web/api/...", []string{"models", "queue", "approvals/...", "web/api/...", "web/auth", "web/problem", "web/upload", "web/wire"}, "REST shares the wire structs with MCP and nothing with the pages"},
 	{"web/mcpserver/...", []string{"models", "queue", "approvals/...", "web/mcpserver/...", "web/auth", "web/problem", "web/proxy", "web/wire"}, "MCP shares the wire structs with REST and nothing with the pages"},
 	{"web/auth/...", []string{"models", "web/auth/...", "web/problem", "web/proxy", "web/upload"}, "who acts is settled before any service is known"},
@@ -45,7 +45,7 @@ var layers = []layer{
 }
 
 // testMayUse is what tests may use beyond their package's own layer.
-var testMayUse = []string{"models/modelstest", "static", "web/conformance"}
+var testMayUse = []string{"models/modelstest", "static", "web/conformance", "web/auth/passkey/passkeytest"}
 
 // home says which packages may import a library, the tests of others included.
 type home struct {
@@ -61,7 +61,7 @@ var homes = []home{
 	{"github.com/gofiber/", []string{"web/..."}, "services do not know who calls"},
 	{"github.com/valyala/fasthttp", []string{"web/..."}, "services do not know who calls"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"web", "web/mcpserver/...", "cmd/apdesk/demo/...", "cmd/apdesk", "client"}, "services do not know the protocol"},
-	{"github.com/coreos/go-oidc", []string{"web/auth/oauth"}, "one place checks an identity provider's tokens"},
+	{"github.com/coreos/go-oidc", []string{"web/auth/oauth", "web/auth/provider"}, "one place checks an identity provider's access tokens, one signs its people in"},
 	{"github.com/go-jose/", []string{"web/auth/oauth", "web"}, "one place checks an identity provider's tokens; the server's tests forge some"},
 	{"github.com/a-h/templ", []string{"views/...", "web/pages"}, "only pages render"},
 	{"github.com/alecthomas/kong", []string{"cmd/apdesk/..."}, "only the command reads flags"},
@@ -119,12 +119,12 @@ func TestLibrariesStayAtHome(t *testing.T) {
 func TestWhatOnlyTestsNeedIsNotInTheProduct(t *testing.T) {
 	t.Parallel()
 	for _, p := range listPackages(t) {
-		if p.ImportPath == module+"/models/modelstest" {
+		if p.ImportPath == module+"/models/modelstest" || p.ImportPath == module+"/web/auth/passkey/passkeytest" {
 			continue
 		}
 		for _, imported := range p.Imports {
 			if imported == "testing" || strings.HasPrefix(imported, "github.com/go-rod/") ||
-				imported == module+"/models/modelstest" || imported == module+"/web/conformance" {
+				imported == module+"/models/modelstest" || imported == module+"/web/auth/passkey/passkeytest" || imported == module+"/web/conformance" {
 				t.Errorf("%s imports %s outside its tests", relative(p.ImportPath), imported)
 			}
 		}

@@ -143,7 +143,8 @@ func TestEveryAddressThatTakesAFormNeedsItsToken(t *testing.T) {
 	who := d.signedIn("adam")
 	seen := 0
 	for _, route := range d.app.GetRoutes(true) {
-		if route.Method != http.MethodPost || route.Path == "/login" {
+		// Signing in sends who is signed in already on, and does nothing.
+		if route.Method != http.MethodPost || route.Path == "/login" || route.Path == "/login/second" {
 			continue
 		}
 		seen++

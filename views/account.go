@@ -9,6 +9,7 @@ import (
 // AccountPage is where a person changes their password and sees where they are signed in.
 type AccountPage struct {
 	Page     Page
+	Email    string // whose password it is, for password managers
 	BackURL  templ.SafeURL
 	Tabs     []ui.Tab
 	Password Form // posts current, password and again
@@ -85,7 +86,8 @@ type WelcomePage struct {
 	Heading string
 	Lead    string
 	Facts   []ui.Entry
-	Form    *Form // posts link, name and password; nil when the link is not good
+	Email   string // whose password it is, for password managers
+	Form    *Form  // posts link, name and password; nil when the link is not good
 	Link    string
 	Fields  []ui.Field
 	Button  string

@@ -86,7 +86,7 @@ func (v *visit) account(status int, refused refusal) error {
 	}
 	own := refused.of(formPassword)
 	idle, life := v.p.store.SessionLimits()
-	out := views.AccountPage{Page: page, BackURL: v.link(mePath), Tabs: v.settingsTabs(mePath), Password: v.form(v.link(accountPath + "/password")),
+	out := views.AccountPage{Page: page, Email: v.id.User.Email, BackURL: v.link(mePath), Tabs: v.settingsTabs(mePath), Password: v.form(v.link(accountPath + "/password")),
 		After:  v.tr("All your other sessions end, and every browser is asked like a new one again. You stay signed in here."),
 		Limits: v.tr("A session ends after %s without use, and after %s in any case.", v.lifetime(idle), v.lifetime(life)),
 		Fields: []ui.Field{

@@ -73,6 +73,7 @@ func (p *Pages) welcome(c *fiber.Ctx, status int, secret string, refused refusal
 	if err != nil {
 		return err
 	}
+	out.Email = opened.Email
 	out.Link, out.Form = secret, &views.Form{URL: welcomePath, CSRF: token}
 	out.Facts = []ui.Entry{ui.Pair(w.tr("E-mail"), opened.Email)}
 	if opened.Kind == models.LinkInvitation {

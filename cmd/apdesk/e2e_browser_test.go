@@ -201,27 +201,44 @@ func (w *window) shows(testID string, wanted ...string) {
 // follow clicks what leads to another page, by its test id, and waits for it.
 func (w *window) follow(testID string) {
 	w.t.Helper()
-	w.leave(w.has(testID))
+	w.leave(func() *rod.Element { return w.has(testID) })
 }
 
 // press clicks the button with a label and waits for the page it leads to.
 func (w *window) press(label string) {
 	w.t.Helper()
-	w.leave(w.page.MustElementR("button", "^\\s*"+label+"\\s*$"))
+	w.leave(func() *rod.Element { return w.page.MustElementR("button", "^\\s*"+label+"\\s*$") })
 }
 
-func (w *window) leave(by *rod.Element) {
+// leave clicks what find finds. A live update may replace it just before the click; then it is looked for
+// again, as a person would.
+func (w *window) leave(find func() *rod.Element) {
 	w.t.Helper()
 	// Not until the network is idle: a live page's never is.
 	arrived := w.page.WaitNavigation(proto.PageLifecycleEventNameLoad)
-	by.MustClick()
+	click(w.t, find)
 	arrived()
+}
+
+func click(t testing.TB, find func() *rod.Element) {
+	t.Helper()
+	for tries := 1; ; tries++ {
+		err := find().Click(proto.InputMouseButtonLeft, 1)
+		if err == nil {
+			return
+		}
+		if tries == 5 {
+			t.Fatalf("browser: %v", err)
+		}
+	}
 }
 
 // open follows the link in the row of a case or request.
 func (w *window) open(id string) {
 	w.t.Helper()
-	w.leave(w.page.MustElement("tr[data-case='" + id + "'] a, tr[data-request='" + id + "'] a"))
+	w.leave(func() *rod.Element {
+		return w.page.MustElement("tr[data-case='" + id + "'] a, tr[data-request='" + id + "'] a")
+	})
 }
 
 // fill types into the visible field with a name.
@@ -330,7 +347,7 @@ func TestTwoPeopleApproveOnAPhoneOneOfThemForSomebodyElse(t *testing.T) {
 	if first.inReach("approve") {
 		t.Fatal("the form is in sight already, so that the way to it shows nothing")
 	}
-	first.page.MustElementR("[data-testid=decide-bar] a", "Approve").MustClick()
+	click(t, func() *rod.Element { return first.page.MustElementR("[data-testid=decide-bar] a", "Approve") })
 	first.page.MustWait(`() => { const r = document.querySelector("[data-testid=approve]").getBoundingClientRect(); return r.top >= 0 && r.bottom <= window.innerHeight }`)
 	first.fill("reason", "Agreed with the buyer.")
 	first.follow("approve")

@@ -3,6 +3,8 @@ package main_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/go-rod/rod"
 )
 
 // heaviest is what a page may weigh with its style sheet and script, before compression.
@@ -83,7 +85,7 @@ func TestALiveUpdateMovesNothing(t *testing.T) {
 	paul := c.signedIn(t, paul)
 	paul.visit("/cases/" + id)
 	paul.page.MustElement("[data-testid=comment-form] textarea").MustInput("I know this one.")
-	paul.leave(paul.page.MustElement("[data-testid=comment-form] button[type=submit]"))
+	paul.leave(func() *rod.Element { return paul.page.MustElement("[data-testid=comment-form] button[type=submit]") })
 	one.page.MustElementR("[data-testid=comment]", "I know this one")
 
 	for name, w := range map[string]*window{"the list": list, "the case": one} {

@@ -88,9 +88,6 @@ func HouseKeeping() map[JobKind]JobFunc {
 			if err := tx.DB.Where("expires_at < ?", tx.Now).Delete(&Session{}).Error; err != nil {
 				return err
 			}
-			if err := tx.DB.Where("window_at < ?", tx.Now.Add(-24*time.Hour)).Delete(&SignInAttempt{}).Error; err != nil {
-				return err
-			}
 			if err := tx.forgetSignIns(); err != nil {
 				return err
 			}

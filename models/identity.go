@@ -72,13 +72,6 @@ type Session struct {
 	SteppedUpHow Factor
 }
 
-// SignInAttempt counts failed sign-ins of one subject in one window of time.
-type SignInAttempt struct {
-	Subject  string `gorm:"primaryKey"`
-	WindowAt Time   `gorm:"primaryKey"`
-	Failures int
-}
-
 // Session life: absolute, and without use. The operator can set others; see SetSessionLimits.
 const (
 	SessionLife = 7 * 24 * time.Hour
@@ -358,9 +351,9 @@ var decoyHash = sync.OnceValue(func() string {
 })
 
 // SignIn checks a password and opens a session; secret is the cookie's value. For a person with a passkey
-// there is no session in id yet: secret then is for FinishSignIn. Wrong e-mail and wrong password look the same (unauthenticated), to the clock too; too many failures are RATE_LIMITED; without
-// an active membership the right password is membership_inactive. devices are those that the browser says it
-// is known as.
+// there is no session in id yet: secret then is for FinishSignIn. Wrong e-mail and wrong password look the
+// same (unauthenticated), to the clock too; too many failures are RATE_LIMITED; without an active membership
+// the right password is membership_inactive. devices are those that the browser says it is known as.
 func (s *Store) SignIn(ctx context.Context, email, password, address, userAgent string, devices ...KnownDevice) (secret string, id Identity, err error) {
 	user, counted, err := s.checkPassword(ctx, email, password, address, devices)
 	if err != nil {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -353,7 +354,7 @@ func (s *Store) UseLink(ctx context.Context, secret, name, password string) (Use
 		if spent == 0 {
 			return errLinkSpent()
 		}
-		tx.By = Principal{UserID: known.ID, UserName: orText(known.Name, name), Email: link.Email, Kind: KindPerson, Channel: ChannelWeb}
+		tx.By = Principal{UserID: known.ID, UserName: cmp.Or(known.Name, name), Email: link.Email, Kind: KindPerson, Channel: ChannelWeb}
 		if link.Kind == LinkReset {
 			user = known
 			user.PasswordHash = hash
@@ -369,13 +370,6 @@ func (s *Store) UseLink(ctx context.Context, secret, name, password string) (Use
 	return user, err
 }
 
-func orText(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // resetByLink gives a person the password whose hash user has, and lets them try it at once.
 func (tx *Tx) resetByLink(user User) error {
 	if _, err := tx.Exec("UPDATE users SET password_hash = ? WHERE id = ?", user.PasswordHash, user.ID); err != nil {
@@ -387,7 +381,7 @@ func (tx *Tx) resetByLink(user User) error {
 	if _, err := tx.Exec("DELETE FROM sign_in_limits WHERE email = ?", user.Email); err != nil {
 		return err
 	}
-	ended, err := tx.Exec("DELETE FROM sessions WHERE user_id = ?", user.ID)
+	ended, err := tx.endSessions(user.ID, "")
 	if err != nil {
 		return err
 	}

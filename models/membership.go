@@ -175,12 +175,12 @@ func (tx *Tx) endCredentials(u User) (Credentials, error) {
 			return ended, tx.DB.Model(&Session{}).Where("user_id = ? AND workspace_id = ?", u.ID, tx.By.WorkspaceID).Update("workspace_id", nil).Error
 		}
 	}
-	sessions := tx.DB.Where("user_id = ?", u.ID).Delete(&Session{})
-	if sessions.Error != nil {
-		return ended, sessions.Error
+	sessions, err := tx.endSessions(u.ID, "")
+	if err != nil {
+		return ended, err
 	}
 	tokens := tx.DB.Model(&Token{}).Where("user_id = ? AND revoked_at IS NULL", u.ID).Update("revoked_at", tx.Now)
-	return Credentials{Sessions: sessions.RowsAffected, Tokens: tokens.RowsAffected}, tokens.Error
+	return Credentials{Sessions: sessions, Tokens: tokens.RowsAffected}, tokens.Error
 }
 
 // activeElsewhere says whether a user has an active membership of another workspace than the one named.
@@ -432,9 +432,9 @@ func (tx *Tx) SetPassword(userID, hash string) error {
 	if err := tx.DB.Model(&User{}).Where("id = ?", userID).Update("password_hash", hash).Error; err != nil {
 		return err
 	}
-	ended := tx.DB.Where("user_id = ?", userID).Delete(&Session{})
-	if ended.Error != nil {
-		return ended.Error
+	ended, err := tx.endSessions(userID, "")
+	if err != nil {
+		return err
 	}
 	var holder Identity
 	if err := tx.identify(&holder, userID); err != nil {
@@ -443,7 +443,7 @@ func (tx *Tx) SetPassword(userID, hash string) error {
 		}
 		return err
 	}
-	return tx.auditEverywhere(holder, "person.password_set", map[string]any{"user": user.Email, "first": first, "sessions_ended": ended.RowsAffected})
+	return tx.auditEverywhere(holder, "person.password_set", map[string]any{"user": user.Email, "first": first, "sessions_ended": ended})
 }
 
 // PersonView is somebody of a workspace as the people pages show them.

@@ -36,13 +36,13 @@ func TestBothDatabasesHaveOneSchema(t *testing.T) {
 }
 
 var (
-	schemaStatement = regexp.MustCompile(`(?m)^CREATE (?:TABLE|(?:UNIQUE )?INDEX)[^;]*;`)
+	schemaStatement = regexp.MustCompile(`(?m)^(?:CREATE (?:TABLE|(?:UNIQUE )?INDEX)|DROP TABLE)[^;]*;`)
 	timestampType   = regexp.MustCompile(`\bTIMESTAMPTZ\b`)
 	bytesType       = regexp.MustCompile(`\bBYTEA\b`)
 	blanks          = regexp.MustCompile(`\s+`)
 )
 
-// statements are the tables and indexes a migration makes, the databases' names of one type made alike.
+// statements are the tables and indexes a migration makes or drops, the databases' names of one type made alike.
 func statements(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -405,7 +405,7 @@ func (tx *Tx) RemovePasskeys(userID string) error {
 	if err := tx.DB.Where("user_id = ?", userID).Delete(&recoveryCode{}).Error; err != nil {
 		return err
 	}
-	if err := tx.DB.Where("user_id = ?", userID).Delete(&Session{}).Error; err != nil {
+	if _, err := tx.endSessions(userID, ""); err != nil {
 		return err
 	}
 	holder.User = user

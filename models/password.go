@@ -67,38 +67,14 @@ func (s *Store) ChangePassword(ctx context.Context, id Identity, current, passwo
 	if wrong := CheckPassword(password, id.User.Email, id.User.Name); wrong != "" {
 		return 0, Invalid(Issue{"/password", wrong})
 	}
-	counted := []signInLimit{{Subject: "password:" + id.User.ID, Kind: limitPassword, Email: id.User.Email}}
-	var was string
-	var reached []signInLimit
-	err = s.InTx(ctx, id.themself(), func(tx *Tx) error {
-		user, err := tx.User(id.User.ID)
-		if err != nil {
-			return err
-		}
-		if was = user.PasswordHash; was == "" {
+	was, counted, err := s.knowsPassword(ctx, id, current, "/current", func(_ *Tx, user User) error {
+		if user.PasswordHash == "" {
 			return E(Unprocessable, "You have no password here. The operator of the desk can give you a link to set one.", map[string]any{"reason": "no_password"})
 		}
-		reached, err = tx.count(counted)
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, err
-	}
-	match, err := comparePassword(ctx, current, was)
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
-	}
-	if err != nil || !match {
-		err := s.InTx(ctx, id.themself(), func(tx *Tx) error {
-			if err := tx.auditEverywhere(id, "person.confirmation_failed", map[string]any{"how": "password"}); err != nil {
-				return err
-			}
-			return tx.locked(id, reached)
-		})
-		if err != nil {
-			return 0, err
-		}
-		return 0, Invalid(Issue{"/current", "is not right"})
 	}
 	hash, err := HashPassword(password, id.User.Email, id.User.Name)
 	if err != nil {
@@ -125,7 +101,7 @@ func (s *Store) ChangePassword(ctx context.Context, id Identity, current, passwo
 		if err := tx.withdrawResets(id.User.ID); err != nil {
 			return err
 		}
-		if ended, err = tx.endOtherSessions(id); err != nil {
+		if ended, err = tx.endSessions(id.User.ID, id.Session.ID); err != nil {
 			return err
 		}
 		if err := tx.auditEverywhere(id, "person.password_changed", map[string]any{"user": id.User.Email, "sessions_ended": ended}); err != nil {
@@ -134,6 +110,46 @@ func (s *Store) ChangePassword(ctx context.Context, id Identity, current, passwo
 		return tx.tellEverywhere(id, NoticePasswordChanged, map[string]any{"by": id.User.Name})
 	})
 	return ended, err
+}
+
+// knowsPassword asks a person in a session for their present password once more, counting wrong ones as
+// sign-ins are counted. may refuses who is not asked for one. It answers the hash the password fits, and what
+// is to be given to succeeded; it fails with VALIDATION_ERROR on path, and RATE_LIMITED.
+func (s *Store) knowsPassword(ctx context.Context, id Identity, password, path string, may func(*Tx, User) error) (hash string, counted []signInLimit, err error) {
+	counted = []signInLimit{{Subject: "password:" + id.User.ID, Kind: limitPassword, Email: id.User.Email}}
+	var reached []signInLimit
+	err = s.InTx(ctx, id.themself(), func(tx *Tx) error {
+		user, err := tx.User(id.User.ID)
+		if err != nil {
+			return err
+		}
+		if err := may(tx, user); err != nil {
+			return err
+		}
+		hash = user.PasswordHash
+		reached, err = tx.count(counted)
+		return err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	match, err := comparePassword(ctx, password, hash)
+	if ctx.Err() != nil {
+		return "", nil, ctx.Err()
+	}
+	if err == nil && match {
+		return hash, counted, nil
+	}
+	err = s.InTx(ctx, id.themself(), func(tx *Tx) error {
+		if err := tx.auditEverywhere(id, "person.confirmation_failed", map[string]any{"how": FactorPassword}); err != nil {
+			return err
+		}
+		return tx.locked(id, reached)
+	})
+	if err == nil {
+		err = Invalid(Issue{path, "is not right"})
+	}
+	return "", nil, err
 }
 
 // UserByEmail finds a user; ErrNoRow when there is none.

@@ -99,7 +99,7 @@ func (s *Store) EndOtherSessions(ctx context.Context, id Identity) (ended int64,
 		return 0, err
 	}
 	err = s.InTx(ctx, id.themself(), func(tx *Tx) error {
-		if ended, err = tx.endOtherSessions(id); err != nil || ended == 0 {
+		if ended, err = tx.endSessions(id.User.ID, id.Session.ID); err != nil || ended == 0 {
 			return err
 		}
 		return tx.auditEverywhere(id, "person.session_ended", map[string]any{"sessions_ended": ended})
@@ -107,7 +107,11 @@ func (s *Store) EndOtherSessions(ctx context.Context, id Identity) (ended int64,
 	return ended, err
 }
 
-// endOtherSessions ends every session of a person but the one of id. What it counts may have ended by itself.
-func (tx *Tx) endOtherSessions(id Identity) (int64, error) {
-	return tx.Exec("DELETE FROM sessions WHERE user_id = ? AND id <> ?", id.User.ID, id.Session.ID)
+// endSessions ends every session of a person but the one kept, if any, and every sign-in that waits for a
+// passkey, so that whoever knew the password a moment ago is out. What it counts may have ended by itself.
+func (tx *Tx) endSessions(userID, keep string) (int64, error) {
+	if _, err := tx.Exec("DELETE FROM half_sign_ins WHERE user_id = ?", userID); err != nil {
+		return 0, err
+	}
+	return tx.Exec("DELETE FROM sessions WHERE user_id = ? AND id <> ?", userID, keep)
 }

@@ -148,45 +148,20 @@ func (s *Store) ConfirmByPassword(ctx context.Context, id Identity, password str
 	if err := id.needOwnSession(); err != nil {
 		return id, err
 	}
-	counted := []signInLimit{{Subject: "password:" + id.User.ID, Kind: limitPassword, Email: id.User.Email}}
-	var reached []signInLimit
-	hash := ""
-	err := s.InTx(ctx, id.themself(), func(tx *Tx) error {
-		user, err := tx.User(id.User.ID)
-		if err != nil {
+	_, counted, err := s.knowsPassword(ctx, id, password, "/password", func(tx *Tx, user User) error {
+		keys, err := tx.passkeyCount(user.ID)
+		switch {
+		case err != nil:
 			return err
-		}
-		keys, err := tx.passkeyCount(id.User.ID)
-		if err != nil {
-			return err
-		}
-		switch hash = user.PasswordHash; {
 		case keys > 0:
 			return E(Unprocessable, "You have a passkey, so confirm with that.", map[string]any{"reason": "passkey_needed"})
-		case hash == "" || user.PasswordOff:
+		case user.PasswordHash == "" || user.PasswordOff:
 			return E(Unprocessable, "You have no password here. Add a passkey, and confirm with that.", map[string]any{"reason": "no_password"})
 		}
-		reached, err = tx.count(counted)
-		return err
+		return nil
 	})
 	if err != nil {
 		return id, err
-	}
-	match, err := comparePassword(ctx, password, hash)
-	if ctx.Err() != nil {
-		return id, ctx.Err()
-	}
-	if err != nil || !match {
-		err := s.InTx(ctx, id.themself(), func(tx *Tx) error {
-			if err := tx.auditEverywhere(id, "person.confirmation_failed", map[string]any{"how": FactorPassword}); err != nil {
-				return err
-			}
-			return tx.locked(id, reached)
-		})
-		if err != nil {
-			return id, err
-		}
-		return id, Invalid(Issue{"/password", "is not right"})
 	}
 	err = s.InTx(ctx, id.themself(), func(tx *Tx) error {
 		if err := tx.succeeded(counted); err != nil {

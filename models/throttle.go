@@ -87,7 +87,7 @@ const MaxEmail = 254
 
 func (a attempt) rows() []signInLimit {
 	email := clip(a.email, MaxEmail)
-	network := networkOf(a.address)
+	network := NetworkOf(a.address)
 	if a.device != "" {
 		return []signInLimit{{Subject: "device:" + a.device, Kind: limitDevice, Email: email, Address: a.address}}
 	}
@@ -99,9 +99,9 @@ func (a attempt) rows() []signInLimit {
 	}
 }
 
-// networkOf is the address that failures are counted for: a whole /64 of IPv6, since one customer has that
-// many addresses.
-func networkOf(address string) string {
+// NetworkOf is whom an address counts for when calls or failures are counted: itself, of IPv6 the /64 that
+// one customer is given.
+func NetworkOf(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return clip(address, 64)
@@ -280,7 +280,7 @@ func (tx *Tx) ClearSignInLocks(email, address string) (int64, error) {
 		}
 		return cleared.RowsAffected, tx.auditEverywhere(holder, "person.sign_in_unlocked", map[string]any{"user": user.Email})
 	case address != "":
-		cleared := tx.DB.Where("address = ? OR address = ?", address, networkOf(address)).Delete(&signInLimit{})
+		cleared := tx.DB.Where("address = ? OR address = ?", address, NetworkOf(address)).Delete(&signInLimit{})
 		return cleared.RowsAffected, cleared.Error
 	}
 	return 0, Invalid(Issue{"/email", "must be given, or an address"})

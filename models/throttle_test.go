@@ -169,3 +169,12 @@ func TestSomebodyUnknownIsSlowedDownLikeSomebodyKnown(t *testing.T) {
 		}
 	})
 }
+
+func TestAnAddressCountsForWhatOneCustomerIsGiven(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "": "", "pipe": "pipe"} {
+		if got := models.NetworkOf(address); got != want {
+			t.Errorf("%s counts for %s", address, got)
+		}
+	}
+}

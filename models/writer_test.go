@@ -140,7 +140,7 @@ func TestAPieceIsJudgedByWhatIsCommitted(t *testing.T) {
 	store, _ := modelstest.SQLite(t)
 	take := func(fail error) func(tx *models.Tx) error {
 		return func(tx *models.Tx) error {
-			if _, err := tx.Exec("INSERT INTO sign_in_attempts (subject, window_at, failures) VALUES ('the one', ?, 1)", tx.Now); err != nil {
+			if _, err := tx.Exec("INSERT INTO sign_in_limits (subject, kind, failures, last_at, blocked_until) VALUES ('the one', 'pair', 1, ?, ?)", tx.Now, tx.Now); err != nil {
 				return err
 			}
 			return fail

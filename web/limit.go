@@ -91,7 +91,7 @@ func (l *limiter) forget(now time.Time) {
 // address do not stand in each other's way.
 func (s *Server) limitStrangers(l *limiter) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		from := proxy.Network(proxy.Of(c).Address)
+		from := models.NetworkOf(proxy.Of(c).Address)
 		if wait, ok := l.look(from); !ok {
 			seconds := max(1, int((wait+time.Second-1)/time.Second))
 			return models.E(models.RateLimited, "Too many calls from this address. Wait and repeat the same call.", map[string]any{"retry_after_seconds": seconds})

@@ -269,8 +269,10 @@ func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 		"at most 5 of 10":                            "höchstens 5 von 10",
 		"at most five of 10":                         "at most five of 10",
 		"This is approved already.":                  "Das ist schon genehmigt.",
+		"This is 4500018822 already.":                "Das ist schon 4500018822.",
 		"The limit of approved is EUR 1,234.50: a yes of approved or Ines.": "approved darf bis 1.234,50 EUR: ein Ja: genehmigt oder Ines.",
 		"approved or Ines": "approved or Ines",
+		"The limit of 4500018822 is 1,234.50: a yes of EUR 0.00 to 10,000.00.": "4500018822 darf bis 1.234,50: ein Ja: 0,00 to 10.000,00 EUR.",
 		"Ines holds this case. This is approved already.":   "Ines hält diesen Vorgang. Das ist schon genehmigt.",
 		"Ines holds this case. Nobody knows this sentence.": "Ines hält diesen Vorgang. Nobody knows this sentence.",
 	} {

@@ -16,8 +16,14 @@ type pattern struct {
 	fixed int    // how many letters are the form's own: the most exact form wins
 }
 
-// amountForm is an amount, or a figure, as the services write it.
-var amountForm = regexp.MustCompile(`^(?:([A-Z]{3}) )?([-\x{2212}]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-\x{2212}]?\d+(?:\.\d+)?)$`)
+// amountForm is an amount, a range of amounts, or a figure, as the services write them. A bare row of
+// digits may be a number of a document, so it is none.
+const figureForm = `[-\x{2212}]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-\x{2212}]?\d+(?:\.\d+)?`
+
+var (
+	amountForm = regexp.MustCompile(`^(?:([A-Z]{3}) )?(` + figureForm + `)$`)
+	rangeForm  = regexp.MustCompile(`^([A-Z]{3}) (` + figureForm + `) to (` + figureForm + `)$`)
+)
 
 // saidLayouts are the forms of dates and moments in sentences of the services.
 var saidLayouts = []string{DayLong, SaidMoment, Day}
@@ -142,8 +148,11 @@ func (l *Lang) value(text string, depth int) string {
 	if found, ok := l.exact[text]; ok {
 		return found
 	}
-	if m := amountForm.FindStringSubmatch(text); m != nil {
-		return strings.TrimSpace(l.Figures(strings.ReplaceAll(strings.ReplaceAll(m[2], ",", ""), "\u2212", "-")) + " " + m[1])
+	if m := amountForm.FindStringSubmatch(text); m != nil && (m[1] != "" || strings.ContainsAny(text, ",.")) {
+		return strings.TrimSpace(l.figuresOf(m[2]) + " " + m[1])
+	}
+	if m := rangeForm.FindStringSubmatch(text); m != nil {
+		return l.C("amounts", "%s to %s", l.figuresOf(m[2]), l.figuresOf(m[3])) + " " + m[1]
 	}
 	for _, layout := range saidLayouts {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -156,4 +165,24 @@ func (l *Lang) value(text string, depth int) string {
 		}
 	}
 	return text
+}
+
+// amountWithin is an amount anywhere in a text of the services.
+var amountWithin = regexp.MustCompile(`\b([A-Z]{3}) ([\x{2212}-]?[0-9][0-9,]*(?:\.[0-9]+)?)`)
+
+// AmountsIn writes the amounts in a text of the services as the language does, also where the text itself
+// is not known.
+func (l *Lang) AmountsIn(text string) string {
+	if l = l.or(); l == english {
+		return text
+	}
+	return amountWithin.ReplaceAllStringFunc(text, func(found string) string {
+		m := amountWithin.FindStringSubmatch(found)
+		return l.figuresOf(m[2]) + " " + m[1]
+	})
+}
+
+// figuresOf writes figures of the services by the language's marks.
+func (l *Lang) figuresOf(text string) string {
+	return l.Figures(strings.NewReplacer(",", "", "\u2212", "-").Replace(text))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/apdesk/apdesk/models"
-	"github.com/apdesk/apdesk/web/proxy"
 )
 
 // Limit counts one call of somebody, or says how long they have to wait for the next.
@@ -44,7 +43,7 @@ func (h *handler) checkPerson(id models.Identity) error {
 }
 
 // addressOf is whom a connection counts for.
-func addressOf(r *http.Request) string { return proxy.Network(clientOf(r)) }
+func addressOf(r *http.Request) string { return models.NetworkOf(clientOf(r)) }
 
 // clientOf is the address that sent a request, without its port.
 func clientOf(r *http.Request) string {

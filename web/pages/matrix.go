@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/views"
-	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -255,7 +253,7 @@ func (v *visit) tryResult(r approvals.TryResult, typed map[string]string) *views
 		out.People = append(out.People, person)
 	}
 	for _, t := range r.Tried {
-		out.Others = append(out.Others, views.OtherRule{Name: v.ruleTitle(t.RuleID), URL: v.ruleURL(t.RuleID), Text: ui.Foreign(v.ruleText(t.Rule)), Why: ui.Foreign(v.amountsIn(upper(v.said(t.Why)) + "."))})
+		out.Others = append(out.Others, views.OtherRule{Name: v.ruleTitle(t.RuleID), URL: v.ruleURL(t.RuleID), Text: ui.Foreign(v.ruleInWords(t.Rule)), Why: ui.Foreign(v.amountsIn(upper(v.said(t.Why)) + "."))})
 	}
 	return out
 }
@@ -399,7 +397,7 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: v.changedFields(c.Fields)})
 	}
 	for _, c := range plan.Retired {
-		out.Retired = append(out.Retired, views.ImportChange{Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Text: ui.Foreign(v.ruleText(c.Before.Text))})
+		out.Retired = append(out.Retired, views.ImportChange{Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Text: ui.Foreign(v.ruleInWords(c.Before.Text))})
 	}
 	if plan.Changes() > 0 {
 		form := v.form(v.link("/settings/rules/import/apply"))
@@ -418,7 +416,7 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 
 // ruleSentence is a rule in one line, with how many decide and for how long.
 func (w words) ruleSentence(r approvals.RuleView) string {
-	text := w.ruleText(r.Text)
+	text := w.ruleInWords(r.Text)
 	if how := w.howWords(r); how != "" {
 		text += " · " + how
 	}
@@ -430,20 +428,8 @@ func (w words) ruleTitle(id string) string {
 	return w.tr("Rule %s", strings.TrimPrefix(approvals.RuleName(id), "Rule "))
 }
 
-// amountInText is an amount as the services write it: "EUR 1,234.50".
-var amountInText = regexp.MustCompile(`\b([A-Z]{3}) ([\x{2212}-]?[0-9][0-9,]*(?:\.[0-9]+)?)`)
-
 // amountsIn writes the amounts in a text of the services by the reader's marks.
-func (w words) amountsIn(text string) string {
-	if w.lang == nil || w.lang == lang.English() {
-		return text
-	}
-	return amountInText.ReplaceAllStringFunc(text, func(found string) string {
-		m := amountInText.FindStringSubmatch(found)
-		plain := strings.NewReplacer(",", "", "\u2212", "-").Replace(m[2])
-		return w.lang.Figures(plain) + " " + m[1]
-	})
-}
+func (w words) amountsIn(text string) string { return w.lang.AmountsIn(text) }
 
 // ruleValue is the value of a field of a rule. What the rule names stays as it was typed.
 func (w words) ruleValue(field, value string) string {
@@ -459,32 +445,6 @@ func (w words) ruleValue(field, value string) string {
 		return w.tr("any")
 	}
 	return value
-}
-
-// ruleText is a rule in one line: who decides, the amounts, and what the rule names.
-func (w words) ruleText(text string) string {
-	parts := strings.Split(text, " · ")
-	for i, part := range parts {
-		from, to, band := strings.Cut(part, " to ")
-		if i == 0 {
-			parts[i] = w.said(part)
-			continue
-		}
-		if i == 1 && band {
-			parts[i] = w.tr("%s to %s", w.amountsIn(from), w.amountsIn(to))
-			continue
-		}
-		if value, ok := strings.CutPrefix(part, "tool "); ok {
-			parts[i] = w.tr("tool %s", value)
-		} else if value, ok := strings.CutPrefix(part, "document type "); ok {
-			parts[i] = w.tr("document type %s", value)
-		} else if value, ok := strings.CutPrefix(part, "supplier "); ok {
-			parts[i] = w.tr("supplier %s", value)
-		} else if value, ok := strings.CutPrefix(part, "cost centre "); ok {
-			parts[i] = w.tr("cost centre %s", value)
-		}
-	}
-	return strings.Join(parts, " · ")
 }
 
 // sheetProblem is what is wrong with a line of a sheet.

@@ -185,22 +185,6 @@ func peerOf(a net.Addr) netip.Addr {
 	return parsed.Addr()
 }
 
-// Network is whom an address counts for when calls are counted: itself, of IPv6 the part that one customer
-// is given.
-func Network(address string) string {
-	addr, err := netip.ParseAddr(address)
-	if err != nil {
-		return address
-	}
-	addr = plain(addr)
-	if addr.Is6() {
-		if prefix, err := addr.Prefix(64); err == nil {
-			return prefix.String()
-		}
-	}
-	return addr.String()
-}
-
 type key struct{}
 
 // Handler finds the client of each request of the pages and of REST, for Of.

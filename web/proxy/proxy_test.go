@@ -107,15 +107,6 @@ func TestBehind_shows_the_client_to_what_follows(t *testing.T) {
 	}
 }
 
-func TestNetwork_is_what_one_customer_is_given(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "": "", "pipe": "pipe"} {
-		if got := Network(address); got != want {
-			t.Errorf("%s counts for %s", address, got)
-		}
-	}
-}
-
 // Whatever the headers say, the client is an address or the proxy itself, and nothing that could end a line
 // of a log or of a header comes through. A prefix written by the client never changes who that is.
 func FuzzOf(f *testing.F) {

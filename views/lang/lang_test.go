@@ -273,8 +273,8 @@ func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 		"The limit of approved is EUR 1,234.50: a yes of approved or Ines.": "approved darf bis 1.234,50 EUR: ein Ja: genehmigt oder Ines.",
 		"approved or Ines": "approved or Ines",
 		"The limit of 4500018822 is 1,234.50: a yes of EUR 0.00 to 10,000.00.": "4500018822 darf bis 1.234,50: ein Ja: 0,00 to 10.000,00 EUR.",
-		"Ines holds this case. This is approved already.":   "Ines hält diesen Vorgang. Das ist schon genehmigt.",
-		"Ines holds this case. Nobody knows this sentence.": "Ines hält diesen Vorgang. Nobody knows this sentence.",
+		"Ines holds this case. This is approved already.":                      "Ines hält diesen Vorgang. Das ist schon genehmigt.",
+		"Ines holds this case. Nobody knows this sentence.":                    "Ines hält diesen Vorgang. Nobody knows this sentence.",
 	} {
 		if got := l.Said(said); got != want {
 			t.Errorf("%q is said as %q, want %q", said, got, want)

@@ -57,7 +57,8 @@ func (d *desk) race(at gate, first, second func() error) (errFirst, errSecond er
 	return errs[0], errs[1]
 }
 
-// waitForQueue returns once every act that is not done yet waits for a lock.
+// waitForQueue returns once every act that is not done yet waits for a row. What the desk does in the
+// background waits for names, and does not count.
 func (d *desk) waitForQueue(done []chan struct{}) {
 	d.t.Helper()
 	for d.t.Context().Err() == nil {
@@ -71,7 +72,7 @@ func (d *desk) waitForQueue(done []chan struct{}) {
 		}
 		var waiting int
 		err := d.store.View(d.t.Context(), models.System(company), func(tx *models.Tx) error {
-			return tx.DB.Raw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting).Error
+			return tx.DB.Raw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple')").Scan(&waiting).Error
 		})
 		if err != nil {
 			d.t.Error(err)

@@ -68,6 +68,24 @@ func TestAProxyJoinsTwoDesksUnderOneName(t *testing.T) {
 	}
 	work(1)
 	other.kill()
+	// A call that was on its way to the lost desk is answered with 502, and is repeated with its key.
+	through := &company{desk: joined, agent: c.agent, erp: c.erp}
+	inRow, lost := 0, ""
+	eventually(t, "calls get through again", func() bool {
+		got, err := through.as(c.agent).try(t.Context(), http.MethodPost, "/handovers", poClosed(9), "repeated")
+		if err == nil && got.status == http.StatusCreated {
+			lost = got.text("case_id")
+			err = callTool(t.Context(), http.DefaultClient, joined.mcpURL, c.agent, "get_case", object{"case_id": lost})
+		}
+		inRow++
+		if err != nil || got.status != http.StatusCreated {
+			inRow = 0
+		}
+		return inRow == 8
+	})
+	if handovers, _ := dig(through.as(c.agent).get(t, "/cases/"+lost).body, "handovers").([]any); len(handovers) != 1 {
+		t.Errorf("one call repeated with its key is %d handovers", len(handovers))
+	}
 	for n := range 4 { // whichever desk each would have gone to
 		work(10 + n)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -115,8 +116,8 @@ func New(cfg Config) (*Server, error) {
 	})
 	s.app.Server().HeaderReceived = bounds
 	s.app.Use(cfg.Proxies.Handler, s.observe, s.headers, unambiguous)
-	s.app.Get("/healthz", s.healthz)
-	s.app.Get("/readyz", s.readyz)
+	s.app.Get("/healthz", s.healthForPeople)
+	s.app.Get("/readyz", s.healthForPeople)
 	s.app.Get("/metrics", s.metrics.handler())
 	s.app.Use(s.limitStrangers(newLimiter(cfg.RateLimit, cfg.Store.Now)), readable)
 	s.app.Get("/static/*", serveStatic)
@@ -131,11 +132,11 @@ func New(cfg Config) (*Server, error) {
 	s.pages.Mount(s.app)
 
 	s.mcp = &http.Server{
-		Handler: cfg.Proxies.Behind(s.strict(s.metrics.counting(mcpserver.New(mcpserver.Config{
+		Handler: cfg.Proxies.Behind(s.strict(s.healthForAgents(s.metrics.counting(mcpserver.New(mcpserver.Config{
 			Store: cfg.Store, Queue: cfg.Queue, Approvals: cfg.Approvals, Confirm: cfg.Confirm, PublicURL: cfg.PublicURL, MCPURL: cfg.MCPURL, Version: cfg.Version,
 			LimitPerson: perPerson, LimitAddress: newLimiter(cfg.RateLimit, cfg.Store.Now).take, Observe: s.metrics.toolCalled, Waiting: s.metrics.waiting("mcp"),
 			Identify: identify, AuthorizationServers: issuers, OAuthScopes: scopes, Stopping: s.ctx.Done(), Logger: cfg.Logger,
-		})))),
+		}))))),
 		// The time to write counts from the last header on: body, wait and answer.
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: readTime + requestTime + writeTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
@@ -289,24 +290,45 @@ func (s *Server) misdirected(c *fiber.Ctx) error {
 	return problem.SendNamed(c, ne, http.StatusMisdirectedRequest)
 }
 
-// healthz says that both addresses accept calls.
-func (s *Server) healthz(c *fiber.Ctx) error {
-	if !s.ready.Load() {
-		return c.Status(http.StatusServiceUnavailable).SendString("not listening\n")
+// health is what a supervisor and a proxy ask, on both addresses alike.
+func (s *Server) health(ctx context.Context, path string) (status int, text string, known bool) {
+	switch path {
+	case "/healthz": // both addresses accept calls
+		text = "ok\n"
+	case "/readyz": // calls can be answered now
+		text = "ready\n"
+	default:
+		return 0, "", false
 	}
-	return c.SendString("ok\n")
+	if !s.ready.Load() {
+		return http.StatusServiceUnavailable, "not listening\n", true
+	}
+	if path == "/readyz" {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if err := s.cfg.Store.Ready(ctx); err != nil {
+			s.log.WarnContext(ctx, "not ready", "cause", err)
+			return http.StatusServiceUnavailable, "the database does not answer, or takes no writes\n", true
+		}
+	}
+	return http.StatusOK, text, true
 }
 
-// readyz says that calls can be answered now.
-func (s *Server) readyz(c *fiber.Ctx) error {
-	if !s.ready.Load() {
-		return c.Status(http.StatusServiceUnavailable).SendString("not listening\n")
-	}
-	ctx, cancel := context.WithTimeout(c.UserContext(), 2*time.Second)
-	defer cancel()
-	if err := s.cfg.Store.Ready(ctx); err != nil {
-		s.log.WarnContext(c.UserContext(), "not ready", "cause", err)
-		return c.Status(http.StatusServiceUnavailable).SendString("the database does not answer, or takes no writes\n")
-	}
-	return c.SendString("ready\n")
+func (s *Server) healthForPeople(c *fiber.Ctx) error {
+	status, text, _ := s.health(c.UserContext(), c.Path())
+	return c.Status(status).SendString(text)
+}
+
+func (s *Server) healthForAgents(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			if status, text, known := s.health(r.Context(), r.URL.Path); known {
+				w.Header().Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, text) // whoever asked may be gone
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -80,9 +80,9 @@ func send(req *http.Request) (answer, error) {
 
 func TestRun_serves_both_addresses(t *testing.T) {
 	r := run(t)
-	for _, path := range []string{"/healthz", "/readyz", "/api/v1/outcomes", "/login"} {
-		if a, err := r.get(t.Context(), r.people+path, ""); err != nil || a.status != 200 {
-			t.Errorf("%s: %v %d %s", path, err, a.status, a.body)
+	for _, address := range []string{r.people + "/healthz", r.people + "/readyz", r.people + "/api/v1/outcomes", r.people + "/login", r.agents + "/healthz", r.agents + "/readyz"} {
+		if a, err := r.get(t.Context(), address, ""); err != nil || a.status != 200 {
+			t.Errorf("%s: %v %d %s", address, err, a.status, a.body)
 		}
 	}
 	req, err := http.NewRequestWithContext(t.Context(), "POST", r.agents+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))

@@ -21,6 +21,7 @@ type Wanted struct {
 	// Unbound is set for a tool without a binding: nobody can check the amount it claims against the
 	// call, so the rule with the highest limit decides, not the one for a small amount.
 	Unbound bool
+	At      models.Time // when it was asked for
 }
 
 // Match finds the rule that decides about w: most dimensions named wins, then more votes, then the
@@ -37,15 +38,17 @@ func Match(rules []models.Rule, w Wanted) (rule models.Rule, ok bool) {
 	if len(found) == 0 {
 		return models.Rule{}, false
 	}
-	slices.SortStableFunc(found, func(a, b models.Rule) int {
-		highest := 0
-		if w.Unbound {
-			highest = compareAmounts(b.ToAmount, a.ToAmount)
-		}
-		return cmp.Or(highest, cmp.Compare(dimensions(b), dimensions(a)), cmp.Compare(b.Required, a.Required),
-			compareAmounts(a.ToAmount, b.ToAmount), a.FirstAt.Compare(b.FirstAt.Time), cmp.Compare(a.ID, b.ID))
-	})
-	return found[0], true
+	return slices.MinFunc(found, func(a, b models.Rule) int { return inOrder(a, b, w) }), true
+}
+
+// inOrder is negative when a goes before b where both cover w.
+func inOrder(a, b models.Rule, w Wanted) int {
+	highest := 0
+	if w.Unbound {
+		highest = compareAmounts(b.ToAmount, a.ToAmount)
+	}
+	return cmp.Or(highest, cmp.Compare(dimensions(b), dimensions(a)), cmp.Compare(b.Required, a.Required),
+		compareAmounts(a.ToAmount, b.ToAmount), a.FirstAt.Compare(b.FirstAt.Time), cmp.Compare(a.ID, b.ID))
 }
 
 // isCovered says whether misses finds nothing, without its words: the matrix is long, and most of it does not match.
@@ -208,6 +211,8 @@ type Routing struct {
 	Rule *RuleCopy `json:"rule,omitempty"`
 	// Named is the rule that gives the named person their limit.
 	Named *RuleCopy `json:"named,omitempty"`
+	// TakenOut are the edits without which a rule that asked otherwise would have gone first, one a person.
+	TakenOut []TakenOut `json:"taken_out,omitempty"`
 }
 
 // Authority is the rule that counts for votes and the grant: the matrix's, else the named person's.

@@ -205,7 +205,7 @@ func fillRouting(tx *models.Tx, p *RequestPage, facts Facts, members []models.Me
 		return nil
 	}
 	p.Unrouted = p.Request.Reason
-	rules, err := rulesInForce(tx)
+	book, err := bookOf(tx)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func fillRouting(tx *models.Tx, p *RequestPage, facts Facts, members []models.Me
 	if err != nil {
 		return err
 	}
-	p.Tried, err = triedRules(tx, rules, facts, wanted, members)
+	p.Tried, err = triedRules(tx, book, facts, wanted, members)
 	return err
 }
 

@@ -21,6 +21,8 @@ const (
 	BarCorrected   Bar = "corrected"
 	BarRuleAuthor  Bar = "rule_author"
 	BarNamedBy     Bar = "named_approver"
+	BarTookOutTwo  Bar = "rule_for_two_taken_out"
+	BarTookOut     Bar = "rule_taken_out"
 	BarDelegation  Bar = "delegation"   // delegates to somebody who asked, or stands in for them
 	BarStoodIn     Bar = "stood_in"     // somebody voted in their place
 	BarDelegated   Bar = "delegated"    // somebody stands in for them now
@@ -38,6 +40,8 @@ var barText = map[Bar]string{
 	BarCorrected:   "corrected an earlier step of this invoice, which somebody else must approve",
 	BarRuleAuthor:  "wrote the version of the rule that routed this",
 	BarNamedBy:     "named the approver of this",
+	BarTookOutTwo:  "took out or changed the rule that asked two people for this",
+	BarTookOut:     "took out or changed the rule that would have decided this",
 	BarDelegation:  "stand in for somebody who asked for this, or are represented by them",
 	BarStoodIn:     "were represented already: somebody voted in your place",
 	BarDelegated:   "delegated this",
@@ -141,6 +145,9 @@ func (f Facts) standingBar(userID string) Bar {
 	}
 	if f.NamedByID != "" && f.NamedByID == userID {
 		return BarNamedBy
+	}
+	if bar := f.Routing.tookOut(userID); bar != "" {
+		return bar
 	}
 	for _, s := range f.Substitutes {
 		if s.ToID == nil {

@@ -123,6 +123,17 @@ type ProofAuthority struct {
 	Person   *ProofPerson  `json:"named_person"`
 	NamedBy  *ProofPerson  `json:"named_by"`
 	People   []ProofPerson `json:"people"` // names of the people the rules name by id
+	// TakenOut are the people who could not decide because another rule would have without their edit.
+	TakenOut []ProofTakenOut `json:"taken_out"`
+}
+
+// ProofTakenOut is somebody who took a rule out of the matrix, or changed it, before the request was filed.
+type ProofTakenOut struct {
+	ProofPerson
+	What string    `json:"what"` // retired, changed
+	At   ProofTime `json:"at"`
+	Text string    `json:"text"` // the rule in words, as it was
+	Rule *RuleCopy `json:"rule"`
 }
 
 // ProofVote is one person's answer with the authority it was given under.
@@ -345,11 +356,17 @@ func (c *proofClerk) authority(p *Proof) error {
 			ids = append(ids, *id)
 		}
 	}
+	for _, t := range routing.TakenOut {
+		ids = slices.Concat(ids, t.Rule.People, t.Rule.ThenPeople)
+	}
 	names, err := namesOf(c.tx, ids...)
 	if err != nil {
 		return err
 	}
-	a := &ProofAuthority{Text: rule.Text(names), Required: routing.Required(), Rule: routing.Rule, Named: routing.Named, People: []ProofPerson{}}
+	a := &ProofAuthority{Text: rule.Text(names), Required: routing.Required(), Rule: routing.Rule, Named: routing.Named, People: []ProofPerson{}, TakenOut: []ProofTakenOut{}}
+	for _, t := range routing.TakenOut {
+		a.TakenOut = append(a.TakenOut, ProofTakenOut{ProofPerson: ProofPerson{UserID: t.UserID, Name: t.UserName}, What: t.What, At: c.at(t.At), Text: t.Rule.Text(names), Rule: t.Rule})
+	}
 	if routing.Rule == nil && c.r.NamedID != nil {
 		by := ""
 		if c.r.NamedByID != nil {

@@ -156,7 +156,7 @@ func (s *Service) newRequest(tx *models.Tx, in RequestInput, call exactCall, val
 	if err != nil {
 		return models.ApprovalRequest{}, fmt.Errorf("approvals: read calendar: %w", err)
 	}
-	rules, err := matrixOf(tx)
+	book, err := bookOf(tx)
 	if err != nil {
 		return models.ApprovalRequest{}, err
 	}
@@ -186,13 +186,8 @@ func (s *Service) newRequest(tx *models.Tx, in RequestInput, call exactCall, val
 	if a := in.agent; a != nil {
 		r.AskerID, r.AskerName, r.TokenID = a.UserID, a.UserName, a.TokenID
 	}
-	wanted := Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: in.Amount, Unbound: !isBound}
-	if rule, ok := Match(rules, wanted); ok {
-		if err := setRouting(&r, Routing{Rule: copyOf(rule)}); err != nil {
-			return models.ApprovalRequest{}, err
-		}
-	}
-	return r, nil
+	wanted := Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: in.Amount, Unbound: !isBound, At: tx.Now}
+	return r, setRouting(&r, book.route(wanted))
 }
 
 // setRouting keeps the copy of the rule that decides about the request.
@@ -235,7 +230,15 @@ func (s *Service) filed(tx *models.Tx, r models.ApprovalRequest, agent *models.A
 		return RequestView{}, err
 	}
 	if r.Rule != nil {
-		if err := tx.Audit("request.routed", r.Ref(), map[string]any{"rule": r.RuleID, "rule_version": r.RuleVersion, "required": r.Required}); err != nil {
+		routing, err := routingOf(r)
+		if err != nil {
+			return RequestView{}, err
+		}
+		data := map[string]any{"rule": r.RuleID, "rule_version": r.RuleVersion, "required": r.Required}
+		if len(routing.TakenOut) > 0 {
+			data["taken_out"] = routing.TakenOut
+		}
+		if err := tx.Audit("request.routed", r.Ref(), data); err != nil {
 			return RequestView{}, err
 		}
 	}

@@ -46,15 +46,11 @@ func (s *Service) NameApprover(tx *models.Tx, requestID, personEmail string) err
 	if err != nil {
 		return err
 	}
-	rule, limit, why := nameable(d.rules, facts, wanted, m, tx.By.UserID)
+	rule, limit, why := nameable(d.book, facts, wanted, m, tx.By.UserID)
 	if why != "" {
 		return invalid("%s %s", m.User.Name, why)
 	}
-	routing := Routing{Named: copyOf(rule)}
-	if matched, ok := Match(d.rules, wanted); ok {
-		routing.Rule = copyOf(matched)
-	}
-	facts.Routing, facts.NamedID, facts.NamedByID = routing, m.User.ID, tx.By.UserID
+	facts = namedFacts(d.book, facts, wanted, rule, m, tx.By.UserID)
 	err = s.reroute(tx, d, r, facts, wanted, map[string]any{"named_id": m.User.ID, "named_by_id": tx.By.UserID},
 		map[string]any{"named": m.User.ID, "named_name": m.User.Name, "limit": limit, "currency": r.Currency, "limit_rule": rule.ID, "limit_rule_version": rule.Version})
 	if err != nil {
@@ -65,8 +61,8 @@ func (s *Service) NameApprover(tx *models.Tx, requestID, personEmail string) err
 
 // nameable says whether a member can be named for a request by somebody: under which rule and up to
 // which limit, or why not; why finishes a sentence that begins with their name.
-func nameable(rules []models.Rule, facts Facts, wanted Wanted, m models.Member, byID string) (rule models.Rule, limit, why string) {
-	required := 1
+func nameable(book ruleBook, facts Facts, wanted Wanted, m models.Member, byID string) (rule models.Rule, limit, why string) {
+	rules, required := book.rules, 1
 	if matched, ok := Match(rules, wanted); ok {
 		required = matched.Required
 	}
@@ -75,7 +71,7 @@ func nameable(rules []models.Rule, facts Facts, wanted Wanted, m models.Member, 
 	if !ok || compareAmounts(wanted.Amount.Abs().Text(), limit) > 0 {
 		return rule, limit, tooLow(rules, m, wanted, limit)
 	}
-	facts = namedFacts(rules, facts, wanted, rule, m, byID)
+	facts = namedFacts(book, facts, wanted, rule, m, byID)
 	if bar := facts.bar(m.User.ID); bar != "" {
 		return rule, limit, "cannot decide this: they " + barText[bar]
 	}
@@ -103,11 +99,9 @@ func tooLow(rules []models.Rule, m models.Member, wanted Wanted, limit string) s
 }
 
 // namedFacts is a request as it would be once a member is named for it by somebody.
-func namedFacts(rules []models.Rule, facts Facts, wanted Wanted, rule models.Rule, m models.Member, byID string) Facts {
-	facts.Routing, facts.NamedID, facts.NamedByID = Routing{Named: copyOf(rule)}, m.User.ID, byID
-	if matched, ok := Match(rules, wanted); ok {
-		facts.Routing.Rule = copyOf(matched)
-	}
+func namedFacts(book ruleBook, facts Facts, wanted Wanted, rule models.Rule, m models.Member, byID string) Facts {
+	facts.Routing, facts.NamedID, facts.NamedByID = book.route(wanted), m.User.ID, byID
+	facts.Routing.Named = copyOf(rule)
 	return facts
 }
 
@@ -140,10 +134,7 @@ func (s *Service) RouteAgain(tx *models.Tx, requestID string) error {
 	if err != nil {
 		return err
 	}
-	facts.Routing, facts.NamedID, facts.NamedByID = Routing{}, "", ""
-	if matched, ok := Match(d.rules, wanted); ok {
-		facts.Routing.Rule = copyOf(matched)
-	}
+	facts.Routing, facts.NamedID, facts.NamedByID = d.book.route(wanted), "", ""
 	if err := s.reroute(tx, d, r, facts, wanted, map[string]any{"named_id": nil, "named_by_id": nil}, map[string]any{}); err != nil {
 		return err
 	}
@@ -152,7 +143,7 @@ func (s *Service) RouteAgain(tx *models.Tx, requestID string) error {
 
 // dispatch is what routing knows of the workspace while the matrix is locked.
 type dispatch struct {
-	rules    []models.Rule
+	book     ruleBook
 	bindings map[string]models.Binding
 	members  []models.Member
 	expires  models.Time              // of requests routed now
@@ -198,7 +189,7 @@ func dispatchOf(tx *models.Tx) (dispatch, error) {
 		return d, fmt.Errorf("approvals: lock rules: %w", err)
 	}
 	var err error
-	if d.rules, err = rulesInForce(tx); err != nil {
+	if d.book, err = bookOf(tx); err != nil {
 		return d, err
 	}
 	if d.bindings, err = tx.Bindings(); err != nil {
@@ -274,7 +265,7 @@ func (d *dispatch) covered(tx *models.Tx, requestID, after string) ([]string, er
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := Match(d.rules, w); !ok {
+		if _, ok := Match(d.book.rules, w); !ok {
 			continue
 		}
 		if len(ids) == routeBatch {
@@ -293,7 +284,7 @@ func wantedWith(bindings map[string]models.Binding, r models.ApprovalRequest) (W
 		return Wanted{}, fmt.Errorf("approvals: amount of %s: %w", r.ID, err)
 	}
 	_, isBound := bindings[r.Tool]
-	return Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: amount, Unbound: !isBound}, nil
+	return Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: amount, Unbound: !isBound, At: r.CreatedAt}, nil
 }
 
 // routeOthers routes what else waited for the matrix as it is now, and closes the cases of it. Requests
@@ -312,12 +303,8 @@ func (s *Service) routeOthers(tx *models.Tx, d dispatch, decided models.Approval
 		if err != nil {
 			return err
 		}
-		matched, ok := Match(d.rules, wanted)
-		if !ok {
-			continue
-		}
 		f := facts[r.ID]
-		f.Routing, f.NamedID, f.NamedByID = Routing{Rule: copyOf(matched)}, "", ""
+		f.Routing, f.NamedID, f.NamedByID = d.book.route(wanted), "", ""
 		if f.Count(d.members).Status == models.RequestUnrouted {
 			continue
 		}
@@ -353,6 +340,9 @@ func (s *Service) reroute(tx *models.Tx, d dispatch, r models.ApprovalRequest, f
 		return err
 	}
 	columns["status"], columns["reason"], columns["version"], columns["expires_at"] = models.RequestPending, "", r.Version+1, d.expires
+	if len(facts.Routing.TakenOut) > 0 {
+		audit["taken_out"] = facts.Routing.TakenOut
+	}
 	columns["rule"], columns["rule_id"], columns["rule_version"], columns["required"] = r.Rule, r.RuleID, r.RuleVersion, r.Required
 	if err := change(tx, &r, columns); err != nil {
 		return err
@@ -402,7 +392,7 @@ func (s *Service) Candidates(ctx context.Context, by models.Principal, requestID
 		if err != nil {
 			return err
 		}
-		rules, err := rulesInForce(tx)
+		book, err := bookOf(tx)
 		if err != nil {
 			return err
 		}
@@ -422,14 +412,14 @@ func (s *Service) Candidates(ctx context.Context, by models.Principal, requestID
 		if err != nil {
 			return err
 		}
-		list = candidates(rules, facts, wanted, members, away, by.UserID)
+		list = candidates(book, facts, wanted, members, away, by.UserID)
 		return nil
 	})
 	return list, err
 }
 
 // candidates is the pure part of Candidates.
-func candidates(rules []models.Rule, facts Facts, wanted Wanted, members []models.Member, away map[string]string, byID string) []Candidate {
+func candidates(book ruleBook, facts Facts, wanted Wanted, members []models.Member, away map[string]string, byID string) []Candidate {
 	type ranked struct {
 		Candidate
 		limit string // plain
@@ -439,10 +429,10 @@ func candidates(rules []models.Rule, facts Facts, wanted Wanted, members []model
 		if m.User.Kind != models.KindPerson {
 			continue
 		}
-		rule, limit, why := nameable(rules, facts, wanted, m, byID)
+		rule, limit, why := nameable(book, facts, wanted, m, byID)
 		switch {
 		case why == "":
-			why = tooFewWith(namedFacts(rules, facts, wanted, rule, m, byID), members)
+			why = tooFewWith(namedFacts(book, facts, wanted, rule, m, byID), members)
 		case strings.HasSuffix(why, barText[BarNamedBy]):
 			why = "looks for the approver, and nobody names themself"
 		}
@@ -517,7 +507,8 @@ type Tried struct {
 }
 
 // triedRules says of every rule why it does not help.
-func triedRules(tx *models.Tx, rules []models.Rule, facts Facts, wanted Wanted, members []models.Member) ([]Tried, error) {
+func triedRules(tx *models.Tx, book ruleBook, facts Facts, wanted Wanted, members []models.Member) ([]Tried, error) {
+	rules := book.rules
 	var ids []string
 	for _, r := range rules {
 		ids = append(append(ids, peopleOf(r)...), thenPeopleOf(r)...)
@@ -534,7 +525,7 @@ func triedRules(tx *models.Tx, rules []models.Rule, facts Facts, wanted Wanted, 
 		if t.Covers = t.Why == ""; t.Covers {
 			if matched && r.ID == winner.ID {
 				f := facts
-				f.Routing = Routing{Rule: c}
+				f.Routing = book.route(wanted)
 				t.Why = shortage(f, members, names)
 			} else {
 				t.because = whyBefore(winner, r, wanted)
@@ -580,7 +571,7 @@ func stillMissing(tx *models.Tx, d dispatch, r models.ApprovalRequest, facts Fac
 	if err != nil {
 		return err
 	}
-	tried, err := triedRules(tx, d.rules, facts, wanted, d.members)
+	tried, err := triedRules(tx, d.book, facts, wanted, d.members)
 	if err != nil {
 		return err
 	}

@@ -288,7 +288,7 @@ func ruleInForce(tx *models.Tx, id string, version int64) (models.Rule, error) {
 
 func retire(tx *models.Tx, old models.Rule) error {
 	done := tx.DB.Model(&models.Rule{}).Where("id = ? AND version = ? AND workspace_id = ? AND retired_at IS NULL", old.ID, old.Version, old.WorkspaceID).
-		Updates(map[string]any{"retired_at": tx.Now, "retired_by": tx.By.UserName})
+		Updates(map[string]any{"retired_at": tx.Now, "retired_by": tx.By.UserName, "retired_by_id": userOf(tx.By)})
 	if done.Error != nil {
 		return fmt.Errorf("approvals: retire rule: %w", done.Error)
 	}
@@ -331,10 +331,16 @@ func ruleFrom(tx *models.Tx, n NewRule) (models.Rule, error) {
 // writtenBy puts author and time on a rule.
 func writtenBy(tx *models.Tx, rule models.Rule) models.Rule {
 	rule.WorkspaceID, rule.AuthorName, rule.CreatedAt = tx.By.WorkspaceID, tx.By.UserName, tx.Now
-	if tx.By.UserID != "" {
-		rule.AuthorID = &tx.By.UserID
-	}
+	rule.AuthorID = userOf(tx.By)
 	return rule
+}
+
+// userOf is the user who acts, nil for the operator.
+func userOf(by models.Principal) *string {
+	if by.UserID == "" {
+		return nil
+	}
+	return &by.UserID
 }
 
 // rule reads what a person wrote, or says everything that is wrong with it.

@@ -29,7 +29,7 @@ type matrixKey struct {
 
 type keptMatrix struct {
 	version int64
-	rules   []models.Rule
+	book    ruleBook
 }
 
 // rulesInForce lists the matrix as it is now. The list is the caller's.
@@ -39,35 +39,46 @@ func rulesInForce(tx *models.Tx) ([]models.Rule, error) {
 }
 
 // matrixOf is rulesInForce whose list is shared and must not be changed.
+func matrixOf(tx *models.Tx) ([]models.Rule, error) {
+	m, err := bookOf(tx)
+	return m.rules, err
+}
+
+// bookOf is the matrix with what was taken out of it lately. Its lists are shared and must not be changed.
 //
 // Whoever edits rules stamps them with the transaction's time and raises the rule set's version in the
 // same transaction. A transaction therefore reads its own edits, which may still be undone, from the
 // database, and keeps nothing of them.
-func matrixOf(tx *models.Tx) ([]models.Rule, error) {
+func bookOf(tx *models.Tx) (ruleBook, error) {
 	key := matrixKey{database: tx.DB.Dialector, workspace: tx.By.WorkspaceID}
 	seen, err := stampOf(tx)
 	if err != nil {
-		return nil, err
+		return ruleBook{}, err
 	}
 	matrices.Lock()
 	kept, ok := matrices.kept[key]
 	matrices.Unlock()
-	if ok && seen.Made == 0 && kept.version == seen.Version && len(kept.rules) == seen.InForce {
-		return kept.rules, nil
+	if ok && seen.Made == 0 && kept.version == seen.Version && len(kept.book.rules) == seen.InForce {
+		return kept.book, nil
 	}
-	rules, err := models.All[models.Rule](tx, "SELECT * FROM rules WHERE workspace_id = ? AND retired_at IS NULL ORDER BY first_at, id", tx.By.WorkspaceID)
+	var m ruleBook
+	m.rules, err = models.All[models.Rule](tx, "SELECT * FROM rules WHERE workspace_id = ? AND retired_at IS NULL ORDER BY first_at, id", tx.By.WorkspaceID)
 	if err != nil {
-		return nil, fmt.Errorf("approvals: read rules: %w", err)
+		return m, fmt.Errorf("approvals: read rules: %w", err)
+	}
+	m.out, err = models.All[models.Rule](tx, "SELECT * FROM rules WHERE workspace_id = ? AND retired_at > ? ORDER BY retired_at DESC, id, version", tx.By.WorkspaceID, tx.Now.Add(-takenOutKept))
+	if err != nil {
+		return m, fmt.Errorf("approvals: read rules taken out: %w", err)
 	}
 	// Where each statement sees what others have committed meanwhile, the rules may be newer than the
 	// version read before them.
 	again, err := stampOf(tx)
 	if err != nil || again.Made > 0 || again != seen {
-		return rules, err
+		return m, err
 	}
 	var retired int64
 	if err := tx.DB.Model(&models.Rule{}).Where("workspace_id = ? AND retired_at >= ?", tx.By.WorkspaceID, tx.Now).Count(&retired).Error; err != nil || retired > 0 {
-		return rules, err
+		return m, err
 	}
 	matrices.Lock()
 	defer matrices.Unlock()
@@ -77,8 +88,8 @@ func matrixOf(tx *models.Tx) ([]models.Rule, error) {
 			break
 		}
 	}
-	matrices.kept[key] = keptMatrix{version: seen.Version, rules: rules}
-	return rules, nil
+	matrices.kept[key] = keptMatrix{version: seen.Version, book: m}
+	return m, nil
 }
 
 // stamp tells one state of a matrix from another: its version, and for a transaction that is just editing

@@ -274,7 +274,7 @@ func wantedOf(tx *models.Tx, r models.ApprovalRequest) (Wanted, error) {
 		return Wanted{}, fmt.Errorf("approvals: amount of %s: %w", r.ID, err)
 	}
 	_, isBound := bindings[r.Tool]
-	return Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: amount, Unbound: !isBound}, nil
+	return Wanted{Tool: r.Tool, DocumentType: r.DocumentType, Supplier: r.SupplierID, CostCentre: r.CostCentre, Amount: amount, Unbound: !isBound, At: r.CreatedAt}, nil
 }
 
 // namesOf finds the names of users, for sentences.

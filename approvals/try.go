@@ -62,7 +62,7 @@ func (s *Service) Try(ctx context.Context, by models.Principal, in TryInput) (Tr
 			return fmt.Errorf("approvals: read bindings: %w", err)
 		}
 		_, bound := bindings[in.Tool]
-		wanted := Wanted{Tool: in.Tool, DocumentType: in.DocumentType, Supplier: in.Supplier, CostCentre: in.CostCentre, Amount: amount, Unbound: !bound}
+		wanted := Wanted{Tool: in.Tool, DocumentType: in.DocumentType, Supplier: in.Supplier, CostCentre: in.CostCentre, Amount: amount, Unbound: !bound, At: tx.Now}
 		askers, err := askersBy(tx, in.Asker)
 		if err != nil {
 			return err
@@ -118,19 +118,18 @@ func askersBy(tx *models.Tx, email string) (map[string]Bar, error) {
 
 func tryOut(tx *models.Tx, wanted Wanted, askers map[string]Bar) (TryResult, error) {
 	out := TryResult{Amount: wanted.Amount, Bound: !wanted.Unbound}
-	rules, err := rulesInForce(tx)
+	book, err := bookOf(tx)
 	if err != nil {
 		return out, err
 	}
+	rules := book.rules
 	members, err := tx.Members()
 	if err != nil {
 		return out, fmt.Errorf("approvals: read members: %w", err)
 	}
 	facts := Facts{Askers: askers, Correctors: map[string]bool{}}
 	winner, matched := Match(rules, wanted)
-	if matched {
-		facts.Routing.Rule = copyOf(winner)
-	}
+	facts.Routing = book.route(wanted)
 	stand, err := standInsOf(tx)
 	if err != nil {
 		return out, err
@@ -139,7 +138,7 @@ func tryOut(tx *models.Tx, wanted Wanted, askers map[string]Bar) (TryResult, err
 	if err != nil {
 		return out, err
 	}
-	tried, err := triedRules(tx, rules, facts, wanted, members)
+	tried, err := triedRules(tx, book, facts, wanted, members)
 	if err != nil {
 		return out, err
 	}

@@ -178,4 +178,5 @@ type Rule struct {
 	CreatedAt    Time
 	RetiredAt    Time
 	RetiredBy    string
+	RetiredByID  *string // nil: the operator, or still in force
 }

@@ -421,6 +421,14 @@ func TestEveryBarIsSaidRefusedAndOnTheTrailAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := d.ask(d.robot(), approvalFor("13.00"))
+	strict, err := d.approvals.CreateRule(t.Context(), models.Operator(company), approvals.NewRule{Tool: "post_invoice_adjustment", Currency: "EUR", From: "14", To: "14", Role: models.RoleFinanceLead, Required: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.approvals.RetireRule(t.Context(), byAuthor, strict.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	loosened := d.ask(d.robot(), approvalFor("14.00"))
 	fiona := d.signedIn("fiona")
 	fiona.follow(fiona.send(fiona.get("/approvals/"+voted), "vote-form", one("decision", "approve")))
 	for _, c := range []struct{ name, who, request, words, reason string }{
@@ -429,6 +437,7 @@ func TestEveryBarIsSaidRefusedAndOnTheTrailAlike(t *testing.T) {
 		{"answers for the account", "otto", robots, "answer for the account that asked for this", "responsible"},
 		{"voted already", "fiona", voted, "voted on this request already", "voted"},
 		{"wrote the rule", "otto", written, "wrote the version of the rule that routed this", "rule_author"},
+		{"took out the rule for two", "otto", loosened, "took out or changed the rule that asked two people for this", "rule_for_two_taken_out"},
 		{"holds no role", "anna", robots, "Finance lead, which you do not hold", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

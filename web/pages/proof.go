@@ -259,6 +259,13 @@ func (v *visit) proofAuthority(p approvals.Proof, out *views.ProofPage) {
 		}
 		out.Authority = append(out.Authority, proofFacts(v.tr("Named for this request only"), who)...)
 	}
+	for _, t := range a.TakenOut {
+		who := v.tr("%s took out %s on %s", t.Name, v.ruleName(t.Rule.ID, t.Rule.Version), v.both(t.At))
+		if t.What == approvals.RuleChanged {
+			who = v.tr("%s changed %s on %s", t.Name, v.ruleName(t.Rule.ID, t.Rule.Version), v.both(t.At))
+		}
+		out.Authority = append(out.Authority, proofFacts(v.tr("Could not decide"), who+": "+v.ruleInWords(t.Text))...)
+	}
 	names := map[string]string{}
 	for _, person := range a.People {
 		names[person.UserID] = person.Name

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views/ui"
 )
@@ -22,52 +23,53 @@ type told struct {
 
 // eventData is what the desk writes beside its events.
 type eventData struct {
-	Queue            models.Queue        `json:"queue"`
-	Exit             string              `json:"exit"`
-	Reason           string              `json:"reason"`
-	Input            map[string]string   `json:"input"`
-	Until            string              `json:"until"`
-	From             string              `json:"from"`
-	HeldUntil        string              `json:"held_until"`
-	CommentID        string              `json:"comment_id"`
-	Name             string              `json:"name"` // of a file
-	Message          string              `json:"message"`
-	Why              string              `json:"why"`
-	Tool             string              `json:"tool"`
-	Amount           string              `json:"amount"`
-	Currency         string              `json:"currency"`
-	Rule             string              `json:"rule"`
-	RuleVersion      int64               `json:"rule_version"`
-	Again            bool                `json:"again"` // routed by itself, when people were back
-	NamedName        string              `json:"named_name"`
-	LimitRule        string              `json:"limit_rule"`
-	LimitRuleVersion int64               `json:"limit_rule_version"`
-	Required         int                 `json:"required"`
-	Decision         models.VoteDecision `json:"decision"`
-	Role             models.Role         `json:"role"`
-	Limit            string              `json:"limit"`
-	SecondStep       bool                `json:"second_step"`
-	ConfirmedHow     models.Factor       `json:"confirmed_how"`
-	SentBack         bool                `json:"sent_back"`
-	Correction       map[string]string   `json:"correction"`
-	Approval         string              `json:"approval"`
-	Status           string              `json:"status"`
-	DocumentNumber   string              `json:"document_number"`
-	Result           string              `json:"result"`
-	ChecksLeft       *int                `json:"checks_left"`
-	NextCheckAt      string              `json:"next_check_at"`
-	Code             string              `json:"code"`
-	Action           models.ElicitAction `json:"action"`
-	Server           string              `json:"server"`
-	Answered         bool                `json:"answered"`
-	Confirm          *bool               `json:"confirm"`
-	Note             string              `json:"note"`
-	Same             string              `json:"same"`
-	FraudCase        string              `json:"fraud_case"`
-	Candidates       int                 `json:"candidates"`
-	Question         string              `json:"question"`
-	OnBehalfOf       string              `json:"on_behalf_of_name"`
-	FromQueue        models.Queue        `json:"from_queue"`
+	Queue            models.Queue         `json:"queue"`
+	Exit             string               `json:"exit"`
+	Reason           string               `json:"reason"`
+	Input            map[string]string    `json:"input"`
+	Until            string               `json:"until"`
+	From             string               `json:"from"`
+	HeldUntil        string               `json:"held_until"`
+	CommentID        string               `json:"comment_id"`
+	Name             string               `json:"name"` // of a file
+	Message          string               `json:"message"`
+	Why              string               `json:"why"`
+	Tool             string               `json:"tool"`
+	Amount           string               `json:"amount"`
+	Currency         string               `json:"currency"`
+	Rule             string               `json:"rule"`
+	RuleVersion      int64                `json:"rule_version"`
+	Again            bool                 `json:"again"` // routed by itself, when people were back
+	NamedName        string               `json:"named_name"`
+	TakenOut         []approvals.TakenOut `json:"taken_out"`
+	LimitRule        string               `json:"limit_rule"`
+	LimitRuleVersion int64                `json:"limit_rule_version"`
+	Required         int                  `json:"required"`
+	Decision         models.VoteDecision  `json:"decision"`
+	Role             models.Role          `json:"role"`
+	Limit            string               `json:"limit"`
+	SecondStep       bool                 `json:"second_step"`
+	ConfirmedHow     models.Factor        `json:"confirmed_how"`
+	SentBack         bool                 `json:"sent_back"`
+	Correction       map[string]string    `json:"correction"`
+	Approval         string               `json:"approval"`
+	Status           string               `json:"status"`
+	DocumentNumber   string               `json:"document_number"`
+	Result           string               `json:"result"`
+	ChecksLeft       *int                 `json:"checks_left"`
+	NextCheckAt      string               `json:"next_check_at"`
+	Code             string               `json:"code"`
+	Action           models.ElicitAction  `json:"action"`
+	Server           string               `json:"server"`
+	Answered         bool                 `json:"answered"`
+	Confirm          *bool                `json:"confirm"`
+	Note             string               `json:"note"`
+	Same             string               `json:"same"`
+	FraudCase        string               `json:"fraud_case"`
+	Candidates       int                  `json:"candidates"`
+	Question         string               `json:"question"`
+	OnBehalfOf       string               `json:"on_behalf_of_name"`
+	FromQueue        models.Queue         `json:"from_queue"`
 }
 
 // ofTheDesk are the events that follow from the desk's rules, whoever's act set them off.
@@ -283,14 +285,15 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 	case "request.joined":
 		return told{what: w.tr("asked for the same call again")}
 	case "request.routed", "request.routed_again":
-		rule := pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))
+		rule := append(pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required)), w.takenOut(d.TakenOut)...)
 		switch {
 		case d.NamedName != "":
-			return told{what: w.tr("named %s to decide this item", d.NamedName), details: pairs(w.tr("Limit from"), w.ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
+			return told{what: w.tr("named %s to decide this item", d.NamedName),
+				details: append(pairs(w.tr("Limit from"), w.ruleName(d.LimitRule, d.LimitRuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required)), w.takenOut(d.TakenOut)...)}
 		case d.Again:
 			return told{what: w.tr("sent the request back to those who may decide it"), details: append(rule, pairs(w.tr("Why"), w.said(d.Why))...)}
 		}
-		return told{what: w.tr("routed the request by the matrix"), details: pairs(w.tr("Rule"), w.ruleName(d.Rule, d.RuleVersion), w.tr("Votes needed"), fmt.Sprint(d.Required))}
+		return told{what: w.tr("routed the request by the matrix"), details: rule}
 	case "request.unrouted":
 		return told{what: w.tr("found nobody who may decide"), details: pairs(w.tr("Why"), w.said(d.Why))}
 	case "request.approver_named":
@@ -467,4 +470,13 @@ func commentID(e models.AuditEvent) string {
 	var d eventData
 	_ = json.Unmarshal([]byte(e.Data), &d) // an event the page cannot read names none
 	return d.CommentID
+}
+
+// takenOut says who may not decide a request because they took another rule out of the matrix.
+func (w words) takenOut(edits []approvals.TakenOut) []ui.Entry {
+	var out []ui.Entry
+	for _, t := range edits {
+		out = append(out, pairs(w.tr("May not decide"), w.tr("%s, who took out or changed %s", t.UserName, w.ruleName(t.Rule.ID, t.Rule.Version)))...)
+	}
+	return out
 }

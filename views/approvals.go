@@ -146,6 +146,7 @@ type ApprovalPage struct {
 	Page     Page
 	ID       string
 	BackURL  templ.SafeURL
+	ProofURL templ.SafeURL
 	Status   ui.Badge // test id "approval-status"
 	Expires  ui.Moment
 	Asked    ui.Moment

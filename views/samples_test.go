@@ -308,7 +308,7 @@ func lateCase() views.CasePage {
 
 func sampleApproval() views.ApprovalPage {
 	return views.ApprovalPage{
-		Page: samplePage("Approve 1,234.50 EUR: INV-778", "/approvals/areq_01k6va1"), ID: "areq_01k6va1", BackURL: "/approvals",
+		Page: samplePage("Approve 1,234.50 EUR: INV-778", "/approvals/areq_01k6va1"), ID: "areq_01k6va1", BackURL: "/approvals", ProofURL: "/approvals/areq_01k6va1/proof",
 		Status:  ui.Badge{Text: "waiting for a decision", Tone: ui.ToneInfo, Sign: ui.SignOpen, TestID: "approval-status"},
 		Expires: ui.Moment{ISO: now.Add(96 * time.Hour).Format(time.RFC3339), Text: "expires in 4 days", Absolute: ui.Absolute(lang.English(), now.Add(96*time.Hour), berlin)},
 		Asked:   ago(20 * time.Minute), AskedBy: "invoice-agent", OnBehalf: "Mia Brandt answers for this account",

@@ -261,7 +261,7 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	}
 	badge.TestID = "approval-status"
 	out := views.ApprovalPage{
-		Page: around, ID: q.ID, BackURL: v.link("/approvals"), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(v.askedBy(page)),
+		Page: around, ID: q.ID, BackURL: v.link("/approvals"), ProofURL: proofURL(q.ID), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(v.askedBy(page)),
 		OnBehalf: v.onBehalf(page.OnBehalf), CallHeading: v.callHeading(page), Sentence: v.writeSentence(page),
 		Amount: v.number(page.Amount), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,

@@ -575,3 +575,17 @@ func TestTheAgentIsAskedAboutARequest(t *testing.T) {
 	}
 	fiona.get("/approvals/"+request).wants(t, "question", "Mr Tanaka did.", "robot answered")
 }
+
+// A request opened out of a list carries the list in its address; the proof's address is its own all the same.
+func TestTheProofIsFoundFromARequestOpenedInAList(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.ask(d.robot(), approvalFor("500.00"))
+	fiona := d.signedIn("fiona")
+	from := fiona.get("/approvals").doc.Find("tr[data-request='"+id+"'] a").AttrOr("href", "")
+	if !strings.Contains(from, "from=") {
+		t.Fatalf("the list leads to %s", from)
+	}
+	proof := fiona.get(from).doc.Find("[data-testid=proof-link]").AttrOr("href", "")
+	fiona.get(proof).wants(t, "proof", id)
+}

@@ -234,8 +234,10 @@ func (v *visit) settings(status int, refused refusal) error {
 	return render(v.c, status, views.Settings(out))
 }
 
+// settingsTabs are the pages of the settings, less those that the person may not open: who holds nothing but
+// the role of an agent or an ERP reads what is theirs alone.
 func (v *visit) settingsTabs(current string) []ui.Tab {
-	return []ui.Tab{
+	all := []ui.Tab{
 		{Label: v.tr("Workspace"), URL: v.link("/settings"), Current: current == "/settings", TestID: "tab-workspace"},
 		{Label: v.tr("Hours"), URL: v.link(hoursPath), Current: current == hoursPath, TestID: "tab-hours"},
 		{Label: v.tr("Approval rules"), URL: v.link("/settings/rules"), Current: current == "/settings/rules", TestID: "tab-rules"},
@@ -246,6 +248,12 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 		{Label: v.tr("You"), URL: v.link(mePath), Current: current == mePath, TestID: "tab-me"},
 		{Label: v.tr("Security"), URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
 	}
+	if v.by.MaySearch() {
+		return all
+	}
+	return slices.DeleteFunc(all, func(t ui.Tab) bool {
+		return slices.Contains([]string{"tab-rules", "tab-people", "tab-away", "tab-servers", "tab-security"}, t.TestID)
+	})
 }
 
 func (v *visit) periodSetting(refused refusal) views.PeriodSetting {

@@ -200,10 +200,13 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 	}
 	desk := views.NavGroup{Items: []views.NavItem{
 		item(v.tr("Your desk"), "/", "", "", "nav-home"),
-		item(v.tr("Approvals"), "/approvals", beside.waiting.text(), v.tr("waiting for you"), "nav-approvals"),
-		item(v.tr("Confirmations"), "/confirmations", number(int64(len(beside.answers))), v.tr("waiting for you"), "nav-confirmations"),
-		item(v.tr("Holds"), "/holds", "", "", "nav-holds"),
 	}}
+	if v.by.MaySearch() || v.by.Has(models.RoleAgent) {
+		desk.Items = append(desk.Items, item(v.tr("Approvals"), "/approvals", beside.waiting.text(), v.tr("waiting for you"), "nav-approvals"))
+	}
+	desk.Items = append(desk.Items,
+		item(v.tr("Confirmations"), "/confirmations", number(int64(len(beside.answers))), v.tr("waiting for you"), "nav-confirmations"),
+		item(v.tr("Holds"), "/holds", "", "", "nav-holds"))
 	queues := views.NavGroup{Heading: v.tr("Queues"), Items: []views.NavItem{item(v.tr("All cases"), allCasesPath, number(countsIn("", beside.queues).Open), v.trc("cases", "open"), "nav-cases")}}
 	for _, q := range models.Queues() {
 		open := int64(0)
@@ -216,9 +219,10 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 	}
 	settings := views.NavGroup{Heading: v.tr("Workspace"), Items: []views.NavItem{
 		item(v.tr("Settings"), "/settings", "", "", "nav-settings"),
-		item(v.tr("Approval rules"), "/settings/rules", "", "", "nav-rules"),
-		item(v.tr("Away"), delegationsPath, "", "", "nav-away"),
 	}}
+	if v.by.MaySearch() { // an agent's or an ERP's role opens neither
+		settings.Items = append(settings.Items, item(v.tr("Approval rules"), "/settings/rules", "", "", "nav-rules"), item(v.tr("Away"), delegationsPath, "", "", "nav-away"))
+	}
 	if readsAudit(v.by) {
 		settings.Items = append(settings.Items, item(v.tr("Audit trail"), auditPath, "", "", "nav-audit"))
 	}

@@ -47,7 +47,7 @@ func (s *Store) FillSearch(ctx context.Context) error {
 			return err
 		}
 		if !left {
-			return s.indexDue(ctx)
+			return s.indexDue(ctx, false)
 		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 	searchPause    = 300 * time.Millisecond
 	searchSweep    = 15 * time.Second // what another process left, or a failure, is done at the latest after this
 	searchPatience = time.Second      // a search does not wait longer for what is due; see Options
+	searchRest     = 3                // times as long as writing a batch took, others write alone when they want to
 )
 
 // searchBatch is how many records are written in one transaction. On SQLite other writes wait for it; on
@@ -88,6 +89,19 @@ func (r *searchRounds) hurry() *searchRound {
 	return r.next
 }
 
+// rest waits for a while; when somebody searches meanwhile it ends, and says that there is no more rest.
+func (r *searchRounds) rest(ctx context.Context, d time.Duration) (undisturbed bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-r.now:
+		return false
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return true
+}
+
 func (r *searchRounds) end(failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,21 +124,17 @@ func (s *Store) keepSearch(ctx context.Context) {
 	defer sweep.Stop()
 	poke(s.search.now) // what a process before left
 	for {
+		giveWay := true
 		select {
 		case <-ctx.Done():
 			return
 		case <-sweep.C:
 		case <-s.search.now:
+			giveWay = false
 		case <-s.search.due:
-			gather := time.NewTimer(searchPause)
-			select {
-			case <-ctx.Done():
-			case <-gather.C:
-			case <-s.search.now:
-			}
-			gather.Stop()
+			giveWay = s.search.rest(ctx, searchPause)
 		}
-		err := s.indexDue(ctx)
+		err := s.indexDue(ctx, giveWay)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "records not searchable yet", "cause", err)
 		}
@@ -177,18 +187,23 @@ type dueRecord struct {
 }
 
 // indexDue writes for the search what is due until nothing is. A record that cannot be read does not
-// keep others from being found.
-func (s *Store) indexDue(ctx context.Context) error {
+// keep others from being found. When told to give way, it leaves most of the time to those who hand
+// something over, as long as some do and nobody searches.
+func (s *Store) indexDue(ctx context.Context, giveWay bool) error {
 	for most := s.searchBatch(); ; {
 		if last, err := s.lastDue(ctx, 1<<62); err != nil || last == 0 {
 			return translate(err)
 		}
 		var taken []dueRecord
+		began, before := time.Now(), s.committed.Load()
 		err := s.InTx(ctx, System(""), func(tx *Tx) error {
 			var err error
 			taken, err = tx.indexSome(most)
 			return err
 		})
+		if othersWrote := s.committed.Load() > before+1; err == nil && giveWay && othersWrote {
+			giveWay = s.search.rest(ctx, searchRest*time.Since(began))
+		}
 		switch {
 		case err == nil:
 			most = s.searchBatch()

@@ -51,29 +51,30 @@ type Options struct {
 // On SQLite all writes go through one goroutine that commits what has queued up together (see
 // writer); reads have their own pool. On PostgreSQL every InTx is a transaction of its own.
 type Store struct {
-	url      string
-	postgres bool
-	clock    func() time.Time
-	ids      *IDs
-	log      *slog.Logger
-	write    *gorm.DB
-	read     *gorm.DB
-	reader   *sql.DB  // behind read
-	placed   sync.Map // statements as PostgreSQL wants them, by their text
-	writer   *writer
-	rehearse bool
-	hub      *Hub
-	jobs     chan struct{}
-	alarm    alarm
-	sealing  chan string
-	searched atomic.Int64 // counts records made searchable
-	broken   atomic.Bool  // the last write found the database unreachable, full, locked or read-only
-	trying   atomic.Bool  // a write that tells whether it still is runs
-	search   searchRounds
-	patience time.Duration // of a search
-	close    func() error
-	bg       sync.WaitGroup
-	stop     context.CancelFunc
+	url       string
+	postgres  bool
+	clock     func() time.Time
+	ids       *IDs
+	log       *slog.Logger
+	write     *gorm.DB
+	read      *gorm.DB
+	reader    *sql.DB  // behind read
+	placed    sync.Map // statements as PostgreSQL wants them, by their text
+	writer    *writer
+	rehearse  bool
+	hub       *Hub
+	jobs      chan struct{}
+	alarm     alarm
+	sealing   chan string
+	searched  atomic.Int64 // counts records made searchable
+	committed atomic.Int64 // counts transactions that wrote
+	broken    atomic.Bool  // the last write found the database unreachable, full, locked or read-only
+	trying    atomic.Bool  // a write that tells whether it still is runs
+	search    searchRounds
+	patience  time.Duration // of a search
+	close     func() error
+	bg        sync.WaitGroup
+	stop      context.CancelFunc
 
 	peopleHooks []PeopleHook
 
@@ -378,6 +379,7 @@ func (s *Store) InTx(ctx context.Context, by Principal, fn func(*Tx) error) erro
 	if err != nil {
 		return err
 	}
+	s.committed.Add(1)
 	s.hub.Publish(committed.topics...)
 	if committed.searchDue {
 		s.search.wake()

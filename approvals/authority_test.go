@@ -257,10 +257,11 @@ func TestAPlaceIsUsedOnce(t *testing.T) {
 func TestWhoStandsInForAnAskerIsBarred(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
 		d.rule(financeRule(1))
+		d.rule(smallLimit("clara"))
 		n := d.toDelegate(5, 9, "fumiko@example.com")
 		n.PersonEmail = "clara@example.com" // who answers for the robot
 		d.delegates("lars", n)
-		v := d.request("robot", ask(t, "1.00"))
+		v := d.request("robot", ask(t, "2.00"))
 		if _, err := d.vote("fumiko", v.RequestID, models.VoteApprove, ""); wantCode(t, err, models.Unprocessable).Details["reason"] != "delegation" {
 			t.Fatal(err)
 		}
@@ -572,6 +573,65 @@ func TestManyRequestsAreSettledInBatches(t *testing.T) {
 		d.runJobs()
 		if opened := len(d.cases.opened); opened != n {
 			t.Fatalf("%d of %d settled", opened, n)
+		}
+	})
+}
+
+func TestADelegateWithoutALimitIsRefusedAndOneWithSomeIsToldOf(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
+		try := func(document string) (approvals.DelegationView, error) {
+			n := d.toDelegate(6, 9, "nina@example.com")
+			n.DocumentType = document
+			return d.svc.Delegate(t.Context(), d.web("fumiko"), n)
+		}
+		refused := func(document, words string) {
+			t.Helper()
+			_, err := try(document)
+			wantIssue(t, err, "/delegate")
+			if !strings.Contains(err.Error(), words) {
+				t.Errorf("%v", err)
+			}
+		}
+		// Before there is a rule nobody knows what fumiko will decide.
+		made, err := try("")
+		if err != nil || made.Reach != (approvals.Reach{}) {
+			t.Fatalf("%+v, %v", made.Reach, err)
+		}
+		if err := d.svc.EndDelegation(t.Context(), d.web("fumiko"), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		large := d.rule(financeRule(1))
+		refused("", "has no limit of their own for anything fumiko decides, and both limits count, so nothing would move to nina")
+		if list, err := d.svc.Delegations(t.Context(), d.web("fumiko"), false); err != nil || len(list) != 0 {
+			t.Fatalf("what was refused stands: %+v, %v", list, err)
+		}
+		small := smallLimit("nina")
+		small.DocumentType = "KG"
+		d.rule(small)
+		refused("KR", "for anything fumiko decides on document type KR")
+		made, err = try("KG")
+		if err != nil || made.Reach != (approvals.Reach{Rules: 1, Part: 1}) {
+			t.Fatalf("%+v, %v", made.Reach, err)
+		}
+		if list, err := d.svc.Delegations(t.Context(), d.web("frank"), false); err != nil || len(list) != 1 || list[0].Reach != made.Reach {
+			t.Errorf("the list says %+v, %v", list, err)
+		}
+		if err := d.svc.EndDelegation(t.Context(), d.web("fumiko"), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		// A pending request keeps its rule, and so does what can move of it.
+		waiting := d.request("robot", ask(t, "0.50")).RequestID
+		if err := d.svc.RetireRule(t.Context(), models.Operator(company), large.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		d.rule(approvals.NewRule{Role: models.RoleFinanceLead, Currency: "EUR", From: "5000", To: "10000"})
+		d.rule(smallLimit("nina"))
+		today := d.toDelegate(5, 9, "nina@example.com")
+		if made, err = d.svc.Delegate(t.Context(), d.web("fumiko"), today); err != nil || !made.Reach.Nothing() {
+			t.Fatalf("%+v, %v", made.Reach, err)
+		}
+		if p := d.page("frank", waiting); !slices.ContainsFunc(p.Deciders, func(w approvals.Decider) bool { return w.Name == "nina" && w.OnBehalfOf == "fumiko" }) {
+			t.Errorf("%+v", p.Deciders)
 		}
 	})
 }

@@ -47,6 +47,7 @@ type DelegationView struct {
 	Moved  int    // requests that wait with the delegate through it now
 	// Stranded counts the requests that nobody can decide while it is active, and could without it.
 	Stranded int
+	Reach    Reach // of a delegation that has not ended
 }
 
 // stateOf says where a delegation stands at a moment.
@@ -117,7 +118,8 @@ func clash(n models.Delegation, others []models.Delegation) []models.Issue {
 // Delegate records an absence and who decides meanwhile. People set their own; an AP lead sets that of
 // a colleague, and cannot name themself. Fails with VALIDATION_ERROR on /person, /delegate, /first_day,
 // /last_day, /document_type or /note, and with insufficient_permission. That requests which wait would be
-// left without anybody is no refusal; the answer counts them.
+// left without anybody is no refusal; the answer counts them. A delegate who has no limit of their own for
+// anything the person decides is refused; one who has it for a part is not, and the answer says so.
 func (s *Service) Delegate(ctx context.Context, by models.Principal, n NewDelegation) (DelegationView, error) {
 	if err := by.NeedPerson(); err != nil {
 		return DelegationView{}, err
@@ -142,7 +144,11 @@ func (s *Service) Delegate(ctx context.Context, by models.Principal, n NewDelega
 			return err
 		}
 		stranded, err := strandedBy(tx, []models.Delegation{d})
-		made = DelegationView{Delegation: d, State: stateOf(d, tx.Now), CanEnd: mayEnd(by, d), Stranded: stranded[d.ID]}
+		if err != nil {
+			return err
+		}
+		reach, err := reachOf(tx, []models.Delegation{d})
+		made = DelegationView{Delegation: d, State: stateOf(d, tx.Now), CanEnd: mayEnd(by, d), Stranded: stranded[d.ID], Reach: reach[d.ID]}
 		return err
 	})
 	return made, err
@@ -165,11 +171,13 @@ func (s *Service) delegate(tx *models.Tx, n NewDelegation) (models.Delegation, e
 	d := models.Delegation{ID: tx.NewID(models.PrefixDelegation), WorkspaceID: tx.By.WorkspaceID, FromID: person.User.ID, FromName: person.User.Name,
 		DocumentType: n.DocumentType, FirstDay: n.FirstDay, LastDay: n.LastDay, TimeZone: zone.String(), Note: n.Note,
 		CreatedByID: &tx.By.UserID, CreatedByName: tx.By.UserName, CreatedAt: tx.Now}
+	var delegate models.Member
 	if n.DelegateEmail != "" {
 		m, problem, err := delegateOf(tx, n.DelegateEmail, person)
 		if err != nil {
 			return d, err
 		}
+		delegate = m
 		if problem != "" {
 			issues = append(issues, models.Issue{Path: "/delegate", Message: problem})
 		} else {
@@ -187,6 +195,15 @@ func (s *Service) delegate(tx *models.Tx, n NewDelegation) (models.Delegation, e
 	}
 	if issues := clash(d, others); len(issues) > 0 {
 		return d, models.Invalid(issues...)
+	}
+	if d.ToID != nil {
+		problem, err := coversNothing(tx, person, delegate, n.DocumentType)
+		if err != nil {
+			return d, err
+		}
+		if problem != "" {
+			return d, models.Invalid(models.Issue{Path: "/delegate", Message: problem})
+		}
 	}
 	if err := tx.DB.Create(&d).Error; err != nil {
 		return d, fmt.Errorf("approvals: write delegation: %w", err)
@@ -508,16 +525,19 @@ func (s *Service) Delegations(ctx context.Context, by models.Principal, ended bo
 		if err != nil {
 			return err
 		}
-		stranded := map[string]int{}
+		stranded, reach := map[string]int{}, map[string]Reach{}
 		if !ended {
 			if stranded, err = strandedBy(tx, rows); err != nil {
+				return err
+			}
+			if reach, err = reachOf(tx, rows); err != nil {
 				return err
 			}
 		}
 		views = make([]DelegationView, len(rows))
 		for i, d := range rows {
 			state := stateOf(d, tx.Now)
-			views[i] = DelegationView{Delegation: d, State: state, CanEnd: state != DelegationEnded && mayEnd(by, d), Moved: moved[d.ID], Stranded: stranded[d.ID]}
+			views[i] = DelegationView{Delegation: d, State: state, CanEnd: state != DelegationEnded && mayEnd(by, d), Moved: moved[d.ID], Stranded: stranded[d.ID], Reach: reach[d.ID]}
 		}
 		return nil
 	})

@@ -74,6 +74,11 @@ func TestALimitHeldTogetherCountsWhereTwoDecide(t *testing.T) {
 	})
 }
 
+// smallLimit gives somebody a limit of one euro, which is enough to be named as delegate.
+func smallLimit(name string) approvals.NewRule {
+	return approvals.NewRule{People: []string{name + "@example.com"}, Currency: "EUR", From: "0", To: "1"}
+}
+
 // wrote adds a rule in somebody's own name.
 func (d *desk) wrote(by string, n approvals.NewRule) {
 	d.t.Helper()
@@ -89,6 +94,7 @@ func TestARuleOneWroteGivesNoLimitForAnothersPlace(t *testing.T) {
 		d.rule(all)
 		own := approvals.NewRule{Role: models.RoleAPLead, Currency: "EUR", From: "0", To: "1000000", Supplier: "nobody"}
 		d.wrote("lars", own)
+		d.rule(smallLimit("lars"))
 		v := d.request("robot", ask(t, "900000.00"))
 		n := d.toDelegate(1, 1, "lars@example.com")
 		n.PersonEmail = "fumiko@example.com"

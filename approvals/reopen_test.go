@@ -49,6 +49,7 @@ func onlyFumiko() approvals.NewRule {
 func TestWhatADelegationLeftWithoutAnybodyComesBackWhenItIsEnded(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk, _ *modelstest.Clock) {
 		d.rule(onlyFumiko())
+		d.rule(smallLimit("clara"))
 		v := d.request("robot", ask(t, "200.00"))
 		made, err := d.svc.Delegate(t.Context(), d.web("fumiko"), d.toDelegate(5, 9, "clara@example.com"))
 		if err != nil || made.Stranded != 1 {
@@ -87,6 +88,7 @@ func TestWhatADelegationLeftWithoutAnybodyComesBackWhenItIsEnded(t *testing.T) {
 func TestWhatADelegationLeftWithoutAnybodyComesBackAtItsEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk, clock *modelstest.Clock) {
 		d.rule(onlyFumiko())
+		d.rule(smallLimit("clara"))
 		planned, err := d.svc.Delegate(t.Context(), d.web("fumiko"), d.toDelegate(7, 7, "clara@example.com"))
 		if err != nil || planned.Stranded != 0 {
 			t.Fatalf("nothing waits yet: %+v, %v", planned, err)

@@ -29,6 +29,7 @@ type DelegationCard struct {
 	Note    ui.Foreign
 	Moved   string // "3 requests wait with Jonas Weber through it now"
 	Warning string // "1 open request has nobody who can decide it", empty when none
+	Limits  string // "Not everything moves, since both limits count", empty when all does
 	Set     string // "set by Lars Lindner, 1 Dec 2026"
 	End     *DelegationEnd
 }

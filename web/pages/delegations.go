@@ -96,6 +96,9 @@ func (v *visit) delegationCard(d approvals.DelegationView, refused refusal) view
 	if d.Stranded > 0 {
 		card.Warning = v.stranded(d)
 	}
+	if d.ToID != nil && d.State != approvals.DelegationEnded {
+		card.Limits = v.limitsOf(d)
+	}
 	if !d.CanEnd {
 		return card
 	}
@@ -118,6 +121,20 @@ func (w words) stranded(d approvals.DelegationView) string {
 	}
 	return w.trn("%d open request has nobody who can decide it while this holds, because neither of the two may decide what the other asked for, and no other person can.",
 		"%d open requests have nobody who can decide them while this holds, because neither of the two may decide what the other asked for, and no other person can.", d.Stranded)
+}
+
+// limitsOf says what stays with the absent person since the delegate has no limit for it, empty for nothing.
+func (w words) limitsOf(d approvals.DelegationView) string {
+	switch r := d.Reach; {
+	case r.Rules == 0:
+		return w.tr("By the rules of now, %s decides nothing that could move to %s.", d.FromName, d.ToName)
+	case r.Nothing():
+		return w.tr("Nothing moves: by the rules of now, %s has no limit of their own for anything %s decides, and both limits count.", d.ToName, d.FromName)
+	case !r.Whole():
+		return w.tr("Not everything moves, since both limits count: of %d rules by which %s decides, %s has a limit for %d as a whole and for %d in part. The rest stays with %s.",
+			r.Rules, d.FromName, d.ToName, r.Full, r.Part, d.FromName)
+	}
+	return ""
 }
 
 // toCome is a moment to come, with the time that is left rounded.
@@ -221,7 +238,7 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 	person := ui.Field{Name: "person", Label: v.tr("Who is away"), Kind: ui.FieldSelect, Required: true, Options: []ui.Option{{Value: "", Label: v.tr("I am"), Selected: true}},
 		Hint: v.tr("As AP lead you can plan it for a colleague, and then not name yourself.")}
 	delegate := ui.Field{Name: "delegate", Label: v.tr("Who decides meanwhile"), Kind: ui.FieldSelect, Options: []ui.Option{{Value: "", Label: v.tr("nobody"), Selected: true}},
-		Hint: v.tr("Their own limit counts too. With nobody, requests stay where they are.")}
+		Hint: v.tr("Their own limit counts too: somebody who has none for anything the absent person decides is refused. With nobody, requests stay where they are.")}
 	for _, m := range members {
 		if m.User.Kind != models.KindPerson || !m.Has(deciding...) {
 			continue
@@ -310,14 +327,18 @@ func (v *visit) delegate() error {
 		}
 		*to = day
 	}
+	var made approvals.DelegationView
 	err := invalid(issues)
 	if err == nil {
-		_, err = v.p.approvals.Delegate(v.ctx, v.by, n)
+		made, err = v.p.approvals.Delegate(v.ctx, v.by, n)
 	}
 	if err == nil {
 		said := "delegated"
-		if n.DelegateEmail == "" {
+		switch {
+		case n.DelegateEmail == "":
 			said = "away"
+		case !made.Reach.Whole() || made.Reach.Rules == 0:
+			said = "delegated_part"
 		}
 		v.p.say(v.c, said)
 		return seeOther(v.c, string(v.link(delegationsPath)))

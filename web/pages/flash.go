@@ -55,6 +55,7 @@ var flashes = map[string]ui.Flash{
 	"deactivated":          {Tone: ui.ToneGood, Text: lang.Mark("The membership is deactivated. What that meant for claims, approvals and requests is done.")},
 	"reactivated":          {Tone: ui.ToneGood, Text: lang.Mark("The membership is active again.")},
 	"away":                 {Tone: ui.ToneGood, Text: lang.Mark("The absence is planned. Requests stay where they are, since nobody is named to decide meanwhile.")},
+	"delegated_part":       {Tone: ui.ToneWarn, Text: lang.Mark("The absence is planned, and both people are told. Not everything moves to the delegate: what does not is said beside the absence.")},
 	"delegated":            {Tone: ui.ToneGood, Text: lang.Mark("The absence is planned, and both people are told.")},
 	"delegation_ended":     {Tone: ui.ToneGood, Text: lang.Mark("The absence is ended. What was not decided is back where it was.")},
 	"preferences_set":      {Tone: ui.ToneGood, Text: lang.Mark("How you work is saved.")},

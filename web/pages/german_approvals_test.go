@@ -210,6 +210,7 @@ func TestOnBehalfOneAfterTheOtherAndAgainAreGerman(t *testing.T) {
 	repeated.isGerman(t, "a request after another")
 	repeated.wants(t, "earlier-request", "zurückgegeben", "Betrag")
 
+	d.rule(company, approvals.NewRule{Currency: "EUR", From: "0", To: "1", Role: models.RoleAPClerk})
 	away := models.Principal{UserID: d.users["felix"].ID, UserName: "Felix", Kind: models.KindPerson, WorkspaceID: company, Roles: []models.Role{models.RoleFinanceLead}, Channel: models.ChannelWeb}
 	if _, err := d.approvals.Delegate(t.Context(), away, approvals.NewDelegation{DelegateEmail: "anna@example.com", FirstDay: dayOf(t, "2026-10-05"), LastDay: dayOf(t, "2026-10-09")}); err != nil {
 		t.Fatal(err)
@@ -217,6 +218,12 @@ func TestOnBehalfOneAfterTheOtherAndAgainAreGerman(t *testing.T) {
 	behalf := d.inGerman("anna").get("/approvals/" + again)
 	behalf.isGerman(t, "a request decided on behalf of somebody")
 	d.inGerman("felix").get("/approvals/"+again).isGerman(t, "a request of somebody who is away")
+	absences := d.inGerman("felix").get("/settings/delegations")
+	absences.isGerman(t, "an absence whose delegate may decide a part")
+	absences.wants(t, "limits", "Nicht alles geht über", "Anna", "Felix")
+	none := fiona.send(fiona.get("/settings/delegations"), "delegation-form", one("delegate", "lars@example.com", "first_day", "2026-10-06", "last_day", "2026-10-06"))
+	none.isGerman(t, "a delegate without a limit")
+	none.wants(t, "error-summary", "hat für nichts, was Fiona entscheidet, eine eigene Betragsgrenze")
 	d.inGerman("anna").get("/approvals").isGerman(t, "the list of who stands in")
 }
 

@@ -364,6 +364,7 @@ func TestAnAbsenceIsPlannedMovesWhatWaitsAndEnds(t *testing.T) {
 			{one("delegate", "felix@example.com", "first_day", "soon", "last_day", "2026-10-08"), "calendar date"},
 			{one("delegate", "fiona@example.com", "first_day", "2026-10-06", "last_day", "2026-10-08"), "somebody else"},
 			{one("delegate", "audra@example.com", "first_day", "2026-10-06", "last_day", "2026-10-08"), "role that decides"},
+			{one("delegate", "lars@example.com", "first_day", "2026-10-06", "last_day", "2026-10-08"), "no limit of their own for anything Fiona decides"},
 		} {
 			c.form.Set("note", "On holiday.")
 			bad := fiona.send(page, "delegation-form", c.form)

@@ -252,7 +252,11 @@ func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.Decision
 		exit := views.Exit{Code: e.Code, Label: v.said(e.Label), AgentWill: v.said(e.Next), States: v.said(e.States), NoReason: e.Plain, Stops: e.Instruction == models.InstructStop,
 			Checked: e.Code == form.exit, Suggested: e.Code == suggested}
 		for _, field := range e.Fields {
-			exit.Fields = append(exit.Fields, v.exitField(e, field, page.Amount.Currency(), form))
+			kept := form
+			if e.Code != keeper(page.Exits, form.exit, field.Name) {
+				kept = caseForm{}
+			}
+			exit.Fields = append(exit.Fields, v.exitField(e, field, page.Amount.Currency(), kept))
 		}
 		if exit.Checked {
 			shown = append(shown, exit.Fields...)
@@ -270,7 +274,20 @@ func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.Decision
 	return f
 }
 
-// exitField is one field of an exit. What was typed stays with the exit that was chosen.
+// keeper is the exit whose field keeps what was typed under a name: the chosen one, else the first that asks
+// for it. Only one may keep it, since the fields of all are sent without script.
+func keeper(exits []queue.Exit, chosen, name string) string {
+	first := ""
+	for _, e := range exits {
+		asks := slices.ContainsFunc(e.Fields, func(f queue.Field) bool { return f.Name == name })
+		if asks && (first == "" || e.Code == chosen) {
+			first = e.Code
+		}
+	}
+	return first
+}
+
+// exitField is one field of an exit, with what was typed into it. What was wrong is said of the exit chosen.
 func (v *visit) exitField(e queue.Exit, field queue.Field, currency string, form caseForm) ui.Field {
 	f := ui.Field{Name: "input." + field.Name, Label: v.said(field.Label), Hint: v.said(field.Hint), Required: true, Kind: ui.FieldText}
 	f.ID = views.Exit{Code: e.Code}.FieldID(f.Name)
@@ -284,8 +301,9 @@ func (v *visit) exitField(e queue.Exit, field queue.Field, currency string, form
 	case queue.FieldEmail:
 		f.Kind, f.Autocomplete = ui.FieldEmail, "off"
 	}
+	f.Value = form.typed[f.Name]
 	if e.Code == form.exit {
-		f.Value, f.Error = form.typed[f.Name], form.decision.problems[f.Name]
+		f.Error = form.decision.problems[f.Name]
 	}
 	return f
 }

@@ -71,7 +71,7 @@ func (v *visit) renderPasskeys(status int, refused refusal) error {
 		out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("%s requires a passkey", v.ws.Name), TestID: "required",
 			Text: ui.Foreign(v.tr("Whoever decides there needs one. Add it here; then you come to your desk."))})
 	}
-	if refused.form == formRenamePasskey || refused.form == "other" {
+	if refused.form == "other" {
 		for _, e := range refused.summary() {
 			out.Notices = append(out.Notices, ui.Notice{Tone: ui.ToneWarn, Heading: refused.heading, Text: ui.Foreign(e.Text), TestID: "refused"})
 		}
@@ -81,7 +81,12 @@ func (v *visit) renderPasskeys(status int, refused refusal) error {
 	bare := len(keys) == 0 && (v.id.User.PasswordHash == "" || v.id.User.PasswordOff)
 	mayChange := confirmed || (bare && fresh)
 	for _, k := range keys {
-		out.Rows = append(out.Rows, v.passkeyRow(k, mayChange))
+		row := v.passkeyRow(k, mayChange)
+		if refused.form == formRenamePasskey && k.ID == v.param("id") {
+			row.NameIs = refused.field(row.NameIs)
+			row.Rename.Heading, row.Rename.Errors = refused.heading, refused.summary(row.NameIs)
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	if !mayChange {
 		if out.Confirm, err = v.confirmForm(refused.of(formConfirm), bare); err != nil {

@@ -120,8 +120,7 @@ func (s *Service) Await(ctx context.Context, by models.Principal, caseID string,
 
 // readCase finds a case that the principal may read, and says whether it may see tax and bank data.
 func readCase(tx *models.Tx, id string) (caseRow, bool, error) {
-	var row caseRow
-	err := tx.DB.Table("cases").Select(selectCaseRow).Where("cases.id = ? AND cases.workspace_id = ?", id, tx.By.WorkspaceID).Take(&row).Error
+	row, err := models.One[caseRow](tx, "SELECT "+selectCaseRow+" FROM cases WHERE cases.id = ? AND cases.workspace_id = ?", id, tx.By.WorkspaceID)
 	if errors.Is(err, models.ErrNoRow) {
 		return row, false, models.Missing("case", clipID(id))
 	}
@@ -139,8 +138,8 @@ func readCase(tx *models.Tx, id string) (caseRow, bool, error) {
 }
 
 func viewOf(tx *models.Tx, row caseRow, private bool) (CaseView, error) {
-	var rows []models.Handover
-	if err := tx.DB.Where("case_id = ?", row.ID).Order("at, id").Find(&rows).Error; err != nil {
+	rows, err := models.All[models.Handover](tx, "SELECT * FROM handovers WHERE case_id = ? ORDER BY at, id", row.ID)
+	if err != nil {
 		return CaseView{}, err
 	}
 	out := CaseView{CaseSummary: summaryOf(row, tx.Now), Handovers: make([]HandoverView, 0, len(rows)), Instruction: instructionIn(row.Instruction)}

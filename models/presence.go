@@ -23,7 +23,7 @@ const (
 // Presence says that somebody has a record open. It counts until ExpiresAt.
 type Presence struct {
 	WorkspaceID string
-	Subject     string // id of the case or approval request
+	Subject     string // id of the case, approval request or confirmation
 	UserID      string
 	UserName    string
 	Doing       Doing

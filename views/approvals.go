@@ -26,6 +26,7 @@ type ApprovalRow struct {
 	OnBehalf      string    // in whose place the reader decides: "Ines Hoffmann"
 	Pick          bool      // it can be ticked, to be approved with others
 	Picked        bool
+	Present       []Presence // who else has it open
 }
 
 // ApprovalsPage is the list of approval requests.

@@ -22,6 +22,7 @@ type ConfirmationRow struct {
 	Answers  string // who answers: "finance lead"
 	Answered string // "accepted by Ines Roth"
 	At       ui.Moment
+	Present  []Presence // who else has it open
 }
 
 // ConfirmationsPage is the list of forwarded questions.

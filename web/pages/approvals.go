@@ -101,6 +101,9 @@ func (v *visit) listApprovals() error {
 			{Label: v.tr("All open"), URL: v.link("/approvals", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
 			{Label: v.tr("Decided"), URL: v.link("/approvals", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
 		}}
+	if err := presentIn(v, out.Rows, func(r *views.ApprovalRow) (string, *[]views.Presence) { return r.ID, &r.Present }); err != nil {
+		return err
+	}
 	if out.Filter, err = v.approvalFilter(tab, narrow); err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ func (v *visit) listConfirmations() error {
 			{Label: v.tr("All open"), URL: v.link("/confirmations", "tab", tabOpen), Current: tab == tabOpen, TestID: "tab-open"},
 			{Label: v.tr("Done"), URL: v.link("/confirmations", "tab", tabDecided), Current: tab == tabDecided, TestID: "tab-decided"},
 		}}
+	if err := presentIn(v, out.Rows, func(r *views.ConfirmationRow) (string, *[]views.Presence) { return r.ID, &r.Present }); err != nil {
+		return err
+	}
 	switch tab {
 	case tabMine:
 		out.Caption = v.tr("waiting for me")

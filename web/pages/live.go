@@ -57,9 +57,9 @@ func (v *visit) topics(name string) ([]string, error) {
 	case "cases":
 		return []string{models.TopicQueues(ws), models.TopicPresences(ws)}, nil
 	case "approvals":
-		return []string{models.TopicApprovals(ws)}, nil
+		return []string{models.TopicApprovals(ws), models.TopicPresences(ws)}, nil
 	case "confirmations":
-		return []string{models.TopicConfirmations(ws)}, nil
+		return []string{models.TopicConfirmations(ws), models.TopicPresences(ws)}, nil
 	case "holds":
 		return []string{models.TopicHolds(ws)}, nil
 	case "people":
@@ -84,7 +84,7 @@ func (v *visit) topics(name string) ([]string, error) {
 		if err := v.goToConfirmation(id); err != nil {
 			return nil, err
 		}
-		return []string{models.TopicConfirmation(id)}, nil
+		return []string{models.TopicConfirmation(id), models.TopicPresence(id)}, nil
 	case "hold":
 		if err := v.goToHold(id); err != nil {
 			return nil, err

@@ -154,3 +154,45 @@ func TestALiveStreamIsForThePersonsOwnPagesOnly(t *testing.T) {
 		t.Errorf("another workspace's stream is answered %d", p.status)
 	}
 }
+
+// Lists of approvals and confirmations say who else has a record open, like lists of cases, and hear of it.
+func TestListsOfApprovalsAndConfirmationsSayWhoLooks(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	fiona, felix := d.signedIn("fiona"), d.signedIn("felix")
+	request, question := d.ask(d.robot(), approvalFor("21.00")), d.forward(d.robot(), asks(yesOrNo, `"confirm"`))
+	for _, c := range []struct{ list, own, row string }{
+		{"/approvals", "/approvals/" + request, "tr[data-request='" + request + "']"},
+		{"/confirmations", "/confirmations/" + question, "tr[data-confirmation='" + question + "']"},
+	} {
+		s := felix.open(t, base, felix.get(c.list).doc.Find("body").AttrOr("data-live", ""))
+		if s.status != http.StatusOK || !s.until("retry:") {
+			t.Fatalf("the stream of %s is answered %d", c.list, s.status)
+		}
+		own := fiona.get(c.own)
+		subject := own.doc.Find("[data-subject]").AttrOr("data-subject", "")
+		tell := func(doing string) {
+			t.Helper()
+			p := fiona.do(http.MethodPost, "/presence", one("csrf_token", own.doc.Find("input[name=csrf_token]").AttrOr("value", ""), "subject", subject, "doing", doing))
+			if p.status != http.StatusOK || !s.until("data:") {
+				t.Fatalf("%s: presence at %q is answered %d", c.list, subject, p.status)
+			}
+		}
+		if row := felix.get(c.list).text(c.row); row == "" || strings.Contains(row, "looking") {
+			t.Errorf("%s: before, the row reads %q", c.list, row)
+		}
+		tell("viewing")
+		if row := felix.get(c.list).text(c.row); !strings.Contains(row, "Fiona is looking at this") {
+			t.Errorf("%s: the row reads %q", c.list, row)
+		}
+		tell("editing")
+		if row := felix.get(c.list).text(c.row); !strings.Contains(row, "Fiona is writing") {
+			t.Errorf("%s: the row reads %q", c.list, row)
+		}
+		if row := fiona.get(c.list).text(c.row); strings.Contains(row, "Fiona is writing") {
+			t.Errorf("%s: who looks is told of themself: %q", c.list, row)
+		}
+		felix.get(c.own).wants(t, "presence", "Fiona is writing")
+	}
+}

@@ -157,15 +157,12 @@ func (o origin) waitingFilter() approvals.WaitingFilter {
 // person came from, else in the list where such records wait.
 func (v *visit) here(id, list string) (*views.Here, error) {
 	o := originOf(orSome(v.from(), list))
-	h := &views.Here{List: v.listName(o), ListURL: templ.SafeURL(o.address)}
-	if !strings.HasPrefix(id, models.PrefixConfirmation+"_") {
-		h.Subject = id
-		all, err := v.presences(id)
-		if err != nil {
-			return nil, err
-		}
-		h.Present = all[id]
+	h := &views.Here{List: v.listName(o), ListURL: templ.SafeURL(o.address), Subject: id}
+	all, err := v.presences(id)
+	if err != nil {
+		return nil, err
 	}
+	h.Present = all[id]
 	before, after, err := v.beside(id, o)
 	if err != nil {
 		return nil, err

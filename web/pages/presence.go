@@ -64,6 +64,23 @@ func (v *visit) leave() error {
 	return v.c.SendStatus(http.StatusNoContent)
 }
 
+// presentIn puts into the rows of a list who else has each record open.
+func presentIn[R any](v *visit, rows []R, of func(*R) (id string, present *[]views.Presence)) error {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i], _ = of(&rows[i])
+	}
+	all, err := v.presences(ids...)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		id, present := of(&rows[i])
+		*present = all[id]
+	}
+	return nil
+}
+
 // presences says in words who else has each of the records open.
 func (v *visit) presences(subjects ...string) (map[string][]views.Presence, error) {
 	found, err := v.p.store.Presences(v.ctx, v.by, subjects...)

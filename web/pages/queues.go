@@ -507,18 +507,7 @@ func (v *visit) chips(l caseList) (chips []views.Chip) {
 // listRows are the rows with who has each case open.
 func (v *visit) listRows(items []queue.CaseItem, withQueue bool) ([]views.CaseRow, error) {
 	rows := v.caseRows(items, withQueue)
-	ids := make([]string, len(items))
-	for i, item := range items {
-		ids[i] = item.CaseID
-	}
-	present, err := v.presences(ids...)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		rows[i].Present = present[rows[i].ID]
-	}
-	return rows, nil
+	return rows, presentIn(v, rows, func(r *views.CaseRow) (string, *[]views.Presence) { return r.ID, &r.Present })
 }
 
 // emptyList says that nothing is in the list, and why.

@@ -494,3 +494,43 @@ func TestADayOfAnAuditor(t *testing.T) {
 		w.changesNothing()
 	}
 }
+
+// unseen lists what forms ask for or are sent with and nobody can see, once all that is folded is open.
+const unseen = `() => {
+	for (const fold of document.querySelectorAll("details")) fold.open = true;
+	return Array.from(document.querySelectorAll("form button, form input, form select, form textarea, button[form]"))
+		.filter((e) => e.type !== "hidden" && !e.closest("[hidden], dialog"))
+		.filter((e) => !e.checkVisibility({visibilityProperty: true}) || e.getBoundingClientRect().width < 1)
+		.map((e) => e.outerHTML.slice(0, 200));
+}`
+
+// What forms of every kind of page show without script is there to be seen: no rule of the style waits for a
+// script to uncover it.
+func TestWithoutScriptEveryFieldAndButtonCanBeSeen(t *testing.T) {
+	t.Parallel()
+	openBrowser(t)
+	c := open(t, sqliteFile(t))
+	agent := c.as(c.agent)
+	id, request := agent.handOver(t, poClosed(601)), agent.ask(t, approvalOf(invoice(602, "700.00")))
+	for _, of := range []struct {
+		who   cast
+		pages []string
+	}{
+		{petra, []string{"/queues/procurement", "/cases/" + id, "/settings/me", "/settings/me/security", "/settings/tokens"}},
+		{fiona, []string{"/approvals", "/approvals/" + request, "/settings", "/settings/servers", "/settings/delegations"}},
+		{adam, []string{"/settings", "/settings/people", "/settings/rules", "/settings/rules/import", "/settings/rules/try", "/settings/hours", "/settings/security", "/audit"}},
+	} {
+		w := c.window(t)
+		w.withoutScript()
+		w.login(of.who)
+		for _, path := range of.pages {
+			w.visit(path)
+			if w.page.MustEval(`() => document.querySelectorAll("main form").length`).Int() == 0 {
+				t.Errorf("%s shows %s no form", path, of.who.name)
+			}
+			for _, e := range w.page.MustEval(unseen).Arr() {
+				t.Errorf("%s hides %s", path, e.Str())
+			}
+		}
+	}
+}

@@ -22,10 +22,11 @@ const (
 	tabDecided = "decided"
 )
 
-// mostCounted is up to where the navigation counts what waits.
-const mostCounted = 99
+// mostWaiting is up to where the navigation counts what waits for a person, on every page: who may decide a request
+// is looked at one by one.
+const mostWaiting = 20
 
-// waitingCount is how much waits for a person, counted up to mostCounted.
+// waitingCount is how much waits for a person, counted up to mostWaiting.
 type waitingCount struct {
 	n    int
 	more bool

@@ -201,7 +201,7 @@ func (v *visit) counts() (*figuresBeside, error) {
 	if beside.queues, err = v.p.queue.Counts(v.ctx, v.by); err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return nil, err
 	}
-	beside.waiting.n, beside.waiting.more, err = v.p.approvals.CountWaiting(v.ctx, v.by, mostCounted)
+	beside.waiting.n, beside.waiting.more, err = v.p.approvals.CountWaiting(v.ctx, v.by, mostWaiting)
 	if err != nil && !models.IsCode(err, models.InsufficientPermission) {
 		return nil, err
 	}

@@ -206,10 +206,17 @@ func factsOfAll(tx *models.Tx, requests []models.ApprovalRequest) (map[string]Fa
 	if err != nil {
 		return nil, err
 	}
+	read := map[string]Routing{} // many requests are routed by one rule
 	for _, r := range requests {
 		f := Facts{Askers: map[string]Bar{}, Correctors: map[string]bool{}}
-		if f.Routing, err = routingOf(r); err != nil {
-			return nil, err
+		if r.Rule != nil {
+			known := false
+			if f.Routing, known = read[*r.Rule]; !known {
+				if f.Routing, err = routingOf(r); err != nil {
+					return nil, err
+				}
+				read[*r.Rule] = f.Routing
+			}
 		}
 		if r.NamedID != nil {
 			f.NamedID = *r.NamedID

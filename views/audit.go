@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -67,7 +68,7 @@ func (r AuditRow) place(ctx context.Context) string {
 func (r AuditRow) about() string {
 	var parts []string
 	for _, p := range []string{r.Kind, r.Roles, r.Channel} {
-		if p != "" {
+		if p != "" && !slices.ContainsFunc(parts, func(said string) bool { return strings.EqualFold(said, p) }) {
 			parts = append(parts, p)
 		}
 	}

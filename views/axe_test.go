@@ -9,11 +9,13 @@ import (
 	"github.com/go-rod/rod"
 
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 const (
-	wide   = 1280
-	narrow = 380
+	wide      = 1280
+	narrow    = 380
+	narrowest = 320
 )
 
 // axeCore is what npm ci leaves in cmd/apdesk/testdata/node.
@@ -137,8 +139,9 @@ func TestAxeFindsNothingAndTheKeyboardFollowsTheReadingOrder(t *testing.T) {
 	})
 }
 
-// TestEveryPageIsPicturedForLookingAt takes a picture of every page, wide and narrow, light and dark, and of those
-// that are filed as they are printed, in the directory named by APDESK_PICTURES.
+// TestEveryPageIsPicturedForLookingAt takes a picture of every page, wide, narrow and as narrow as it gets, light and
+// dark, in every language, and of those that are filed as they are printed, in the directory named by APDESK_PICTURES.
+// What the samples say stays English: the other language is that of the pages' own words.
 func TestEveryPageIsPicturedForLookingAt(t *testing.T) {
 	dir := os.Getenv("APDESK_PICTURES")
 	if dir == "" {
@@ -149,15 +152,20 @@ func TestEveryPageIsPicturedForLookingAt(t *testing.T) {
 	}
 	printed := map[string]bool{"case": true, "case-late": true, "approval": true, "approval-spent": true, "invoice": true, "proof": true}
 	eachPage(t, func(t *testing.T, name string, p *rod.Page) {
-		for label, width := range map[string]int{"wide": wide, "narrow": narrow} {
-			p.MustSetViewport(width, 900, 1, false)
-			for _, look := range []string{"light", "dark"} {
-				theme(p, look)
-				p.MustScreenshotFullPage(filepath.Join(dir, name+"-"+label+"-"+look+".png"))
+		address := p.MustInfo().URL
+		for _, l := range lang.All() {
+			p.MustNavigate(address + "?lang=" + l.Tag()).MustWaitLoad()
+			named := filepath.Join(dir, name+"-"+l.Tag())
+			for label, width := range map[string]int{"wide": wide, "narrow": narrow, "narrowest": narrowest} {
+				p.MustSetViewport(width, 900, 1, false)
+				for _, look := range []string{"light", "dark"} {
+					theme(p, look)
+					p.MustScreenshotFullPage(named + "-" + label + "-" + look + ".png")
+				}
 			}
-		}
-		if printed[name] {
-			asPrinted(t, p, filepath.Join(dir, name+"-print.png"))
+			if printed[name] {
+				asPrinted(t, p, named+"-print.png")
+			}
 		}
 	})
 }

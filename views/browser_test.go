@@ -20,6 +20,7 @@ import (
 
 	"github.com/apdesk/apdesk/static"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // desk serves pages, assets and one event stream the way web does.
@@ -78,7 +79,11 @@ func openDesk(t *testing.T, page templ.Component) *desk {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", policy)
 		var body bytes.Buffer
-		if err := page.Render(context.Background(), &body); err != nil {
+		ctx := context.Background()
+		if l := lang.Find(r.URL.Query().Get("lang")); l != nil {
+			ctx = lang.With(ctx, l)
+		}
+		if err := page.Render(ctx, &body); err != nil {
 			t.Error(err)
 		}
 		_, _ = body.WriteTo(w) // the browser may have gone
@@ -311,10 +316,13 @@ func TestInABrowser(t *testing.T) {
 		for name, page := range gallery() {
 			d.show(page)
 			p.MustNavigate(d.URL + "/" + name).MustWaitLoad()
-			for _, width := range []int{320, 380, 768, 1280, 1920} {
+			for _, width := range []int{narrowest, narrow, 768, wide, 1920} {
 				p.MustSetViewport(width, 900, 1, false)
 				if got := p.MustEval(`() => document.documentElement.scrollWidth`).Int(); got > width {
 					t.Errorf("%s is %d px wide on a screen of %d", name, got, width)
+				}
+				if got := p.MustEval(`() => Math.max(0, ...[...document.querySelectorAll(".topbar .who")].map((e) => e.offsetHeight))`).Int(); got > 64 {
+					t.Errorf("%s: who is signed in stands %d px high on a screen of %d", name, got, width)
 				}
 			}
 		}

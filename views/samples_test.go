@@ -58,6 +58,8 @@ func samplePage(title, current string) views.Page {
 		},
 		SwitchURL: "/workspace",
 		Search:    &views.SearchBox{URL: "/search"},
+		Bell:      &views.Bell{URL: "/notices", Unread: "12", Words: "12 notices you have not read"},
+		KeysURL:   "/shortcuts", MeURL: "/settings/me",
 		Nav: []views.NavGroup{
 			{Items: []views.NavItem{
 				item("Your desk", "/", "4", "nav-home"), item("Approvals", "/approvals", "2", "nav-approvals"), item("Confirmations", "/confirmations", "1", "nav-confirmations"), item("Holds", "/holds", "3", "nav-holds"),

@@ -481,7 +481,7 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 		who = v.tr("%s, then %s", v.placeWords(c.Role), v.placeWords(c.ThenRole))
 	}
 	out := views.Rule{Name: v.ruleName(c.ID, c.Version), Text: v.ruleInWords(page.RuleText), Valid: v.tr("An approval is good for %s and one call.", v.span(c.Valid())),
-		Written: v.tr("Written by %s, %s.", c.AuthorName, v.day(c.CreatedAt))}
+		Written: v.tr("Written by %s, %s.", v.author(c.AuthorName), v.day(c.CreatedAt))}
 	if page.Routing.Rule == nil {
 		// Nobody was asked by this rule: a person found who decides, and the rule says how far they may.
 		out.Name = v.tr("%s was named by %s for this item", orSome(page.Named, v.tr("One person")), orSome(page.NamedBy, v.tr("a person")))

@@ -222,9 +222,12 @@ func (v *visit) auditRow(e models.AuditEvent) views.AuditRow {
 		}
 	}
 	row.Roles = v.roleTitles(roles)
+	if e.Channel == models.ChannelSystem {
+		row.Who = ui.Foreign(v.author(e.ActorName))
+	}
 	if told := v.timeline([]models.AuditEvent{e}, nil); len(told) == 1 {
 		row.What, row.Words, row.Details = told[0].What, told[0].Words, told[0].Details
-		row.Kind = v.actorKind(told[0].Kind)
+		row.Kind = v.actorKind(cameAs(e))
 		if e.Channel == models.ChannelSystem {
 			row.Kind = v.tr("command line")
 			if e.ActorName == models.System("").UserName {

@@ -47,7 +47,7 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 	if err != nil {
 		return err
 	}
-	out := views.RulePage{Page: page, Back: v.link("/settings/rules"), Heading: name, Lead: v.tr("Version %d, written by %s on %s.", now.Rule.Version, now.Rule.AuthorName, v.day(now.Rule.CreatedAt)),
+	out := views.RulePage{Page: page, Back: v.link("/settings/rules"), Heading: name, Lead: v.tr("Version %d, written by %s on %s.", now.Rule.Version, v.author(now.Rule.AuthorName), v.day(now.Rule.CreatedAt)),
 		Badge: ui.Badge{Text: v.tr("In force"), Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "rule-state"}, Facts: v.ruleEntries(now)}
 	for _, c := range changes {
 		out.Changes = append(out.Changes, v.ruleChangeOf(c, false))
@@ -108,7 +108,7 @@ func (w words) ruleEntries(r approvals.RuleView) []ui.Entry {
 }
 
 func (v *visit) ruleChangeOf(c approvals.RuleChange, named bool) views.RuleChange {
-	out := views.RuleChange{Version: v.tr("version %d", c.After.Rule.Version), At: v.exactly(c.At), Who: c.By, First: c.Before == nil}
+	out := views.RuleChange{Version: v.tr("version %d", c.After.Rule.Version), At: v.exactly(c.At), Who: v.author(c.By), First: c.Before == nil}
 	if named {
 		out.Rule, out.URL = v.ruleTitle(c.RuleID), v.ruleURL(c.RuleID)
 	}

@@ -291,7 +291,7 @@ func (v *visit) ruleFacts(c approvals.RuleCopy, names map[string]string) []views
 	facts := []views.ProofFact{{Name: v.tr("Rule"), Value: ui.Foreign(c.ID), Code: true}}
 	return append(facts, proofFacts(v.tr("Version"), fmt.Sprint(c.Version), v.tr("Amounts"), v.trc("amounts", "%s to %s", v.money(c.From, c.Currency), v.money(c.To, c.Currency)),
 		v.tr("Role"), v.roleWords(string(c.Role)), v.tr("People"), named(c.People), v.tr("Then role"), v.roleWords(string(c.ThenRole)), v.tr("Then people"), named(c.ThenPeople), v.tr("Tool"), orSome(c.Tool, v.tr("any")), v.tr("Document type"), orSome(c.DocumentType, v.tr("any")), v.tr("Supplier"), orSome(c.Supplier, v.tr("any")),
-		v.tr("Cost centre"), orSome(c.CostCentre, v.tr("any")), v.tr("An approval is good for"), v.span(c.Valid()), v.tr("Written by"), c.AuthorName,
+		v.tr("Cost centre"), orSome(c.CostCentre, v.tr("any")), v.tr("An approval is good for"), v.span(c.Valid()), v.tr("Written by"), v.author(c.AuthorName),
 		v.tr("Written"), v.both(approvals.ProofTime{UTC: c.CreatedAt}))...)
 }
 

@@ -266,7 +266,7 @@ func (v *visit) ruleRow(r approvals.RuleView) views.RuleRow {
 	m := r.Rule
 	row := views.RuleRow{ID: m.ID, Name: v.ruleTitle(m.ID), URL: v.ruleURL(m.ID), Version: v.tr("version %d", m.Version),
 		From: v.figures(m.FromAmount, m.Currency), To: v.figures(m.ToAmount, m.Currency), Who: v.whoWords(m.Role, r.First), Then: v.whoWords(m.ThenRole, r.Then), How: v.howWords(r),
-		Valid: v.span(r.Valid), By: m.AuthorName, At: v.day(m.CreatedAt), Open: v.tr("History")}
+		Valid: v.span(r.Valid), By: v.author(m.AuthorName), At: v.day(m.CreatedAt), Open: v.tr("History")}
 	if r.Sequence() {
 		row.How = "" // "then …" says it
 	}

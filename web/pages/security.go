@@ -64,7 +64,7 @@ func (v *visit) servers(status int, refused refusal) error {
 	}
 	for _, r := range rules {
 		row := views.ServerRuleRow{ID: r.ID, Server: ui.Foreign(r.ServerName), URL: ui.Foreign(r.ServerURL), Tool: ui.Foreign(r.Tool), Role: v.role(r.Role),
-			Written: orSome(r.AuthorName, v.tr("the operator")) + ", " + v.day(r.CreatedAt)}
+			Written: v.author(r.AuthorName) + ", " + v.day(r.CreatedAt)}
 		if edits {
 			form := v.form(v.link("/settings/servers/" + r.ID + "/retire"))
 			row.Retire = &form
@@ -209,7 +209,7 @@ func (v *visit) actionCell(a action, channel models.Channel, offered bool, where
 	c := views.ActionCell{Offered: offered, TestID: a.name + "-" + string(channel)}
 	for _, b := range blocks {
 		if b.Action == a.name && b.Channel == channel {
-			c.Blocked, c.By = true, v.tr("by %s, %s", orSome(b.AuthorName, v.tr("the operator")), v.clock(b.CreatedAt))
+			c.Blocked, c.By = true, v.tr("by %s, %s", v.author(b.AuthorName), v.clock(b.CreatedAt))
 		}
 	}
 	if !edits || (!offered && !c.Blocked) {

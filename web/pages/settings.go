@@ -245,8 +245,8 @@ func (v *visit) settingsTabs(current string) []ui.Tab {
 		{Label: v.tr("Away"), URL: v.link(delegationsPath), Current: current == delegationsPath, TestID: "tab-away"},
 		{Label: v.tr("Servers"), URL: v.link("/settings/servers"), Current: current == "/settings/servers", TestID: "tab-servers"},
 		{Label: v.tr("Tokens"), URL: v.link(tokensPath), Current: current == tokensPath, TestID: "tab-tokens"},
-		{Label: v.tr("You"), URL: v.link(mePath), Current: current == mePath, TestID: "tab-me"},
 		{Label: v.tr("Security"), URL: v.link("/settings/security"), Current: current == "/settings/security", TestID: "tab-security"},
+		{Label: v.tr("You"), URL: v.link(mePath), Current: current == mePath, TestID: "tab-me"},
 	}
 	if v.by.MaySearch() {
 		return all

@@ -123,23 +123,32 @@ func (r reader) entry(e models.AuditEvent, comments []models.Comment) ui.Timelin
 			t.words = c.Text
 		}
 	}
-	entry := ui.TimelineEntry{At: r.at(e.At), Kind: ui.ByPerson, Who: ui.Foreign(e.ActorName), Channel: r.channel(e.Channel), What: ui.Foreign(t.what).Plain(),
+	entry := ui.TimelineEntry{At: r.at(e.At), Who: ui.Foreign(e.ActorName), Channel: r.channel(e.Channel), What: ui.Foreign(t.what).Plain(),
 		Words: ui.Foreign(models.MaskIDs(t.words)), Details: t.details}
 	if d.OnBehalfOf != "" {
 		entry.Who = ui.Foreign(r.tr("%s on behalf of %s", e.ActorName, d.OnBehalfOf))
 	}
+	entry.Kind = cameAs(e)
 	switch {
-	case e.Channel == models.ChannelSystem:
-		entry.Kind = ui.BySystem
+	case entry.Kind == ui.BySystem:
+		entry.Who = ui.Foreign(r.author(e.ActorName))
 	case slices.Contains(ofTheDesk, e.Action):
 		entry.Kind, entry.Who, entry.Channel = ui.BySystem, "apdesk", ""
-	case e.Channel != models.ChannelAPI && e.Channel != models.ChannelMCP:
-	case e.ActorRoles == string(models.RoleERP):
-		entry.Kind = ui.ByERP
-	default:
-		entry.Kind = ui.ByAgent
 	}
 	return entry
+}
+
+// cameAs is what the actor of an event is.
+func cameAs(e models.AuditEvent) ui.TimelineKind {
+	switch {
+	case e.Channel == models.ChannelSystem:
+		return ui.BySystem
+	case e.Channel != models.ChannelAPI && e.Channel != models.ChannelMCP:
+		return ui.ByPerson
+	case e.ActorRoles == string(models.RoleERP):
+		return ui.ByERP
+	}
+	return ui.ByAgent
 }
 
 // withholdInputs takes tax and bank data out of what people entered.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -136,7 +137,7 @@ func (v *visit) tokens(status int, refused refusal, scopes []models.Scope, made 
 
 func (v *visit) tokenRow(t models.TokenView) views.TokenRow {
 	row := views.TokenRow{ID: t.Token.ID, Name: ui.Foreign(t.Token.Name).Plain(), Begins: t.Token.Prefix, Whose: t.User.Name, Scopes: strings.ReplaceAll(t.Token.Scopes, ",", ", "),
-		CreatedBy: v.tr("by %s", orSome(t.CreatedBy, v.tr("the operator"))), Created: v.at(t.Token.CreatedAt), Used: v.at(t.Token.LastUsedAt), Ends: v.tr("never"),
+		CreatedBy: v.tr("by %s", v.author(t.CreatedBy)), Created: v.at(t.Token.CreatedAt), Used: v.at(t.Token.LastUsedAt), Ends: v.tr("never"),
 		State: ui.Badge{Text: v.tr("Good"), Tone: ui.ToneGood, Sign: ui.SignDone, TestID: "token-state"}}
 	if !t.Token.ExpiresAt.IsZero() {
 		row.Ends = v.exactly(t.Token.ExpiresAt).Text
@@ -165,6 +166,20 @@ func (v *visit) tokenRow(t models.TokenView) views.TokenRow {
 	return row
 }
 
+// scopeMeans says what a token with the scope may do. A writing scope reads too.
+var scopeMeans = map[models.Scope]string{
+	models.ScopeCasesRead:          lang.Mark("read cases"),
+	models.ScopeCasesWrite:         lang.Mark("hand over cases and withdraw them"),
+	models.ScopeApprovalsRead:      lang.Mark("read approval requests"),
+	models.ScopeApprovalsWrite:     lang.Mark("ask for approvals and withdraw requests"),
+	models.ScopeConfirmationsRead:  lang.Mark("read questions of other servers"),
+	models.ScopeConfirmationsWrite: lang.Mark("bring questions of other servers and take the answers"),
+	models.ScopeHoldsRead:          lang.Mark("read holds"),
+	models.ScopeHoldsWrite:         lang.Mark("hold invoices and report re-checks"),
+	models.ScopeMoney:              lang.Mark("redeem approvals and report writes, together with approvals:write"),
+	models.ScopeAll:                lang.Mark("everything, money too"),
+}
+
 func (v *visit) tokenForm(refused refusal, scopes []models.Scope, admin bool) (*views.TokenForm, error) {
 	f := &views.TokenForm{Form: v.form(v.link(tokensPath)), After: v.tr("Calls with it are made in the name of its user, and everything they change stands on the trail with the token.")}
 	if admin {
@@ -186,7 +201,7 @@ func (v *visit) tokenForm(refused refusal, scopes []models.Scope, admin bool) (*
 	}
 	may := ui.Field{Name: "scope", Label: v.tr("What it may do"), Kind: ui.FieldChecks, Required: true, Error: refused.problems["scope"], TestID: "scopes"}
 	for _, s := range models.Scopes() {
-		may.Options = append(may.Options, ui.Option{Value: string(s), Label: string(s), Selected: slices.Contains(scopes, s)})
+		may.Options = append(may.Options, ui.Option{Value: string(s), Label: v.tr(scopeMeans[s]), Note: string(s), Selected: slices.Contains(scopes, s)})
 	}
 	f.Fields = append(f.Fields,
 		refused.field(ui.Field{Name: "name", Label: v.tr("What it is for"), Required: true, Autocomplete: "off"}), may, refused.field(days),

@@ -108,7 +108,7 @@ func (v *visit) invitations() ([]views.InvitationRow, error) {
 	}
 	var rows []views.InvitationRow
 	for _, in := range list {
-		rows = append(rows, views.InvitationRow{ID: in.Link.ID, Email: in.Link.Email, Roles: v.roleTitles(in.Roles), By: orSome(in.ByName, v.tr("the operator")), Ends: v.exactly(in.Link.ExpiresAt),
+		rows = append(rows, views.InvitationRow{ID: in.Link.ID, Email: in.Link.Email, Roles: v.roleTitles(in.Roles), By: v.author(in.ByName), Ends: v.exactly(in.Link.ExpiresAt),
 			Withdraw: &ui.PostForm{URL: v.link("/settings/people/invitations/withdraw"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "invitation", Value: in.Link.ID}},
 				Button: ui.Button{Label: v.tr("Withdraw"), About: v.tr("the invitation of %s", in.Link.Email), Variant: ui.ButtonPlain, TestID: "withdraw-invitation"}}})
 	}

@@ -59,6 +59,14 @@ func (w words) at(t models.Time) ui.Moment {
 	return ui.At(w.lang, t.Time, w.now, w.zone)
 }
 
+// author is who wrote something, by the name that was kept: the operator has none of their own.
+func (w words) author(name string) string {
+	if name == "" || name == models.Operator("").UserName {
+		return w.tr("the operator")
+	}
+	return name
+}
+
 // age is how long ago something was.
 func (w words) age(t models.Time) ui.Moment {
 	if t.IsZero() {

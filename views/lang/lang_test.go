@@ -263,6 +263,13 @@ func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 	l.learn("The limit of %v is %s: %s.", "%s darf bis %s: %s.")
 	l.learnPart("a yes of %s", "ein Ja: %s")
 	l.learnPart("%s or %s", "%s oder %s")
+	l.learn("Nobody decides %s: %s begins above it.", "Niemand entscheidet %s: %s beginnt darüber.")
+	l.learn("Only more reaches in: %s.", "Nur mehr reicht hinein: %s.")
+	l.learnPart("Rule %v", "Regel %s")
+	l.learnPart("Rule %v for %s", "Regel %s für %s")
+	l.learnPart("tool %v", "Werkzeug %s")
+	l.learnPart("supplier %v", "Lieferant %s")
+	l.learnPart(" and ", " und ")
 	for said, want := range map[string]string{
 		"must be filled in":                          "fehlt",
 		"Ines Hoffmann holds this case until 5 Oct.": "5 Oct: Ines Hoffmann hält diesen Vorgang.",
@@ -272,9 +279,15 @@ func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 		"This is 4500018822 already.":                "Das ist schon 4500018822.",
 		"The limit of approved is EUR 1,234.50: a yes of approved or Ines.": "approved darf bis 1.234,50 EUR: ein Ja: genehmigt oder Ines.",
 		"approved or Ines": "approved or Ines",
-		"The limit of 4500018822 is 1,234.50: a yes of EUR 0.00 to 10,000.00.": "4500018822 darf bis 1.234,50: ein Ja: 0,00 to 10.000,00 EUR.",
-		"Ines holds this case. This is approved already.":                      "Ines hält diesen Vorgang. Das ist schon genehmigt.",
-		"Ines holds this case. Nobody knows this sentence.":                    "Ines hält diesen Vorgang. Nobody knows this sentence.",
+		"The limit of 4500018822 is 1,234.50: a yes of EUR 0.00 to 10,000.00.":                                                           "4500018822 darf bis 1.234,50: ein Ja: 0,00 to 10.000,00 EUR.",
+		"Nobody decides EUR 5.00: Rule A begins above it. Only more reaches in: Rule B for tool pay, supplier V; Rule C for supplier W.": "Niemand entscheidet 5,00 EUR: Regel A beginnt darüber. Nur mehr reicht hinein: Regel B für Werkzeug pay, Lieferant V; Regel C für Lieferant W.",
+		"Only more reaches in: Rule B and Rule C.":                                                                                       "Nur mehr reicht hinein: Regel B und Regel C.",
+		"Only more reaches in: Rule B and Ines.":                                                                                         "Nur mehr reicht hinein: Regel B and Ines.",
+		"Anna A. holds this case.":                                                                                                       "Anna A. hält diesen Vorgang.",
+		"This is 2026-10-05 already.":                                                                                                    "Das ist schon 5 Okt. 2026.",
+		"This is 5 Oct 2026, 11:30 already.":                                                                                             "Das ist schon 5 Okt. 2026, 11:30.",
+		"Ines holds this case. This is approved already.":                                                                                "Ines hält diesen Vorgang. Das ist schon genehmigt.",
+		"Ines holds this case. Nobody knows this sentence.":                                                                              "Ines hält diesen Vorgang. Nobody knows this sentence.",
 	} {
 		if got := l.Said(said); got != want {
 			t.Errorf("%q is said as %q, want %q", said, got, want)

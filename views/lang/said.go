@@ -26,7 +26,7 @@ var (
 )
 
 // saidLayouts are the forms of dates and moments in sentences of the services.
-var saidLayouts = []string{DayLong, SaidMoment, Day}
+var saidLayouts = []string{DayLong, SaidMoment, Day, DayTime}
 
 var verb = regexp.MustCompile(`%(\[\d+\])?[sdqv]`)
 
@@ -84,18 +84,22 @@ func (l *Lang) Said(text string) string {
 	if len(l.exact) == 0 || text == "" {
 		return text
 	}
-	if found, ok := l.sentence(text, deepest); ok {
-		return found
-	}
+	whole, known := l.sentence(text, deepest)
 	parts := strings.SplitAfter(text, ". ")
-	if len(parts) == 1 {
-		return text
+	if known && (len(parts) == 1 || l.exact[text] != "") {
+		return whole
 	}
+	all := true
 	for i, p := range parts {
-		whole := strings.TrimSuffix(p, " ")
-		if found, ok := l.sentence(whole, deepest); ok {
-			parts[i] = found + p[len(whole):]
+		one := strings.TrimSuffix(p, " ")
+		found, ok := l.sentence(one, deepest)
+		if all = all && ok; ok {
+			parts[i] = found + p[len(one):]
 		}
+	}
+	// A form that several sentences fit into takes what they say for a value; but a name may have a full stop too.
+	if known && !all {
+		return whole
 	}
 	return strings.Join(parts, "")
 }
@@ -159,12 +163,41 @@ func (l *Lang) value(text string, depth int) string {
 			return l.Format(t, layout)
 		}
 	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return l.Format(t, Day)
+	}
+	for _, joint := range joints {
+		if found, ok := l.listed(text, joint, depth); ok {
+			return found
+		}
+	}
 	for _, known := range [][]pattern{l.said, l.parts} {
 		if found, ok := l.formed(known, text, depth); ok {
 			return found
 		}
 	}
 	return text
+}
+
+// joints are what stands between the pieces of a list, the widest first.
+var joints = []string{"; ", ", and ", ", ", " and "}
+
+// listed is a list of pieces each of which is known.
+func (l *Lang) listed(text, joint string, depth int) (string, bool) {
+	pieces := strings.Split(text, joint)
+	if len(pieces) == 1 {
+		return "", false
+	}
+	for i, piece := range pieces {
+		if pieces[i] = l.value(piece, depth); pieces[i] == piece {
+			return "", false
+		}
+	}
+	between, ok := l.exactParts[joint]
+	if !ok {
+		between = joint
+	}
+	return strings.Join(pieces, between), true
 }
 
 // amountWithin is an amount anywhere in a text of the services.

@@ -326,10 +326,9 @@ func (v *visit) findings(out *views.RulesPage, found []approvals.Finding) {
 // finding links the rules that a finding names.
 func (v *visit) finding(f approvals.Finding) views.Finding {
 	out := views.Finding{Kind: string(f.Kind), Warn: f.Warn}
-	urls, shown := map[string]templ.SafeURL{}, map[string]string{}
+	urls := map[string]templ.SafeURL{}
 	for _, id := range f.Rules {
-		shown[approvals.RuleName(id)] = v.ruleTitle(id)
-		urls[approvals.RuleName(id)] = v.ruleURL(id)
+		urls[v.ruleTitle(id)] = v.ruleURL(id)
 	}
 	rest := v.amountsIn(v.said(f.Text))
 	for rest != "" {
@@ -345,7 +344,7 @@ func (v *visit) finding(f approvals.Finding) views.Finding {
 		if at > 0 {
 			out.Parts = append(out.Parts, views.FindingPart{Text: ui.Foreign(rest[:at])})
 		}
-		out.Parts = append(out.Parts, views.FindingPart{Text: ui.Foreign(shown[name]), URL: urls[name]})
+		out.Parts = append(out.Parts, views.FindingPart{Text: ui.Foreign(name), URL: urls[name]})
 		rest = rest[at+len(name):]
 	}
 	if rest != "" {

@@ -171,7 +171,22 @@ func (w words) list(names []string) string {
 
 // said is a sentence of the services, or a title of models or queue, in the reader's language. It is
 // for the desk's own words, never for text of people or agents.
-func (w words) said(text string) string { return w.lang.Said(text) }
+func (w words) said(text string) string { return w.lang.Said(w.momentsIn(text)) }
+
+// momentForm is a moment in a sentence of the services, which know no time zone.
+var momentForm = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z|\b\d{1,2} [A-Z][a-z]+ \d{4} at \d{2}:\d{2} UTC`)
+
+// momentsIn writes the moments in a sentence of the services by the reader's clock.
+func (w words) momentsIn(text string) string {
+	return momentForm.ReplaceAllStringFunc(text, func(found string) string {
+		for _, layout := range []string{time.RFC3339Nano, lang.SaidMoment} {
+			if t, err := time.Parse(layout, found); err == nil {
+				return t.In(w.zone).Format(lang.DayTime)
+			}
+		}
+		return found
+	})
+}
 
 // problem is what a service says was wrong, as a sentence.
 func (w words) problem(text string) string { return sentence(w.said(text)) }

@@ -33,7 +33,7 @@ var bundles = map[string][]string{
 	"css/app.css": {"css/tokens.css", "css/base.css", "css/layout.css", "css/components.css", "css/print.css"},
 	// What lists do without, so that the pages people open most stay small.
 	"css/records.css": {"css/records.css"},
-	"js/app.js":       {"js/app.js", "js/passkey.js"},
+	"js/app.js":       {"js/app.js", "js/passkey.js", "js/upload.js"},
 	"favicon.svg":     {"favicon.svg"},
 }
 

@@ -28,7 +28,8 @@ type desk struct {
 	*httptest.Server
 	events chan string
 
-	posts chan string
+	posts  chan string
+	answer http.HandlerFunc // of what is posted; nil: none ever comes
 
 	mu   sync.Mutex
 	page templ.Component
@@ -63,6 +64,10 @@ func openDesk(t *testing.T, page templ.Component) *desk {
 		}
 	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+		if d.answer != nil {
+			d.answer(w, r)
+			return
+		}
 		if err := r.ParseForm(); err != nil {
 			t.Error(err)
 		}

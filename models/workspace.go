@@ -216,6 +216,25 @@ func (tx *Tx) RemoveHoliday(day Date) error {
 	return tx.Audit("holiday.removed", Ref{Subject: tx.By.WorkspaceID}, map[string]any{"day": day})
 }
 
+// RemoveBinding forgets what the workspace stated about a tool; what is built in for it counts again. Admins may.
+// NOT_FOUND when nothing was stated.
+func (tx *Tx) RemoveBinding(tool string) error {
+	if err := tx.By.needEditor(RoleAdmin); err != nil {
+		return err
+	}
+	if _, err := tx.LockRules(); err != nil {
+		return err
+	}
+	done := tx.DB.Where("workspace_id = ? AND tool = ?", tx.By.WorkspaceID, tool).Delete(&bindingRow{})
+	if done.Error != nil {
+		return done.Error
+	}
+	if done.RowsAffected == 0 {
+		return E(NotFound, "This workspace states no pointers for this tool.", nil)
+	}
+	return tx.Audit("binding.removed", Ref{Subject: tx.By.WorkspaceID}, map[string]any{"tool": tool})
+}
+
 // SetBinding states where a write tool's compared values stand. Admins may.
 func (tx *Tx) SetBinding(tool string, b Binding) error {
 	if err := tx.By.needEditor(RoleAdmin); err != nil {

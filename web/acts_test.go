@@ -411,7 +411,7 @@ func (k *walk) changeSettings() {
 	lead.press("hours-save", values("closes_at", "18:00")).reads("main", "18:00", "08:00")
 	finance.follow("nav-settings").press("Move the date", values("period_closed_through", "2026-08-31")).reads("period-closed-through", "31 Aug 2026")
 	admin.follow("nav-settings").press("Save the link", values("erp_link", "https://erp.example.com/{invoice_id}")).reads("erp-link", "https://erp.example.com/{invoice_id}")
-	admin.press("Save the pointers", values("tool", "pay_rent", "invoice_id", "/a", "amount", "/b", "currency", "/c")).reads("bindings", "pay_rent")
+	admin.press("Save the pointers", values("tool", "pay_rent", "invoice_id", "/a", "amount", "/b", "currency", "/c")).reads("bindings", "pay_rent").press("remove-binding", nil, "pay_rent")
 
 	finance.follow("tab-servers").press("Add the rule", values("server_name", "Vault", "server_url", "https://vault.example.com/mcp", "role", "finance_lead")).reads("server-rules", "Vault")
 	finance.press("Retire this rule", nil, "Vault")

@@ -78,7 +78,7 @@ func posts(d *desk) []struct{ who, path string } {
 		{"petra", "/cases/" + caseID + "/release"}, {"lars", "/cases/" + caseID + "/take-over"}, {"petra", "/cases/" + caseID + "/comments"},
 		{"petra", "/cases/" + caseID + "/snooze"}, {"petra", "/cases/" + caseID + "/unsnooze"}, {"petra", "/cases/" + caseID + "/reroute"}, {"lars", "/settings/hours"},
 		{"fiona", "/approvals/" + request}, {"fiona", "/approvals/" + request + "/vote"}, {"fiona", "/approvals/" + request + "/revoke"}, {"fiona", "/approvals/" + request + "/withdraw"},
-		{"fiona", "/settings/period"}, {"adam", "/settings/holidays"}, {"adam", "/settings/holidays/remove"}, {"adam", "/settings/bindings"}, {"adam", "/settings/erp"},
+		{"fiona", "/settings/period"}, {"adam", "/settings/holidays"}, {"adam", "/settings/holidays/remove"}, {"adam", "/settings/bindings"}, {"adam", "/settings/bindings/remove"}, {"adam", "/settings/erp"},
 		{"adam", "/settings/rules"}, {"adam", "/settings/rules/" + rules[0].Rule.ID + "/retire"},
 		{"petra", "/cases/bulk"}, {"petra", "/cases/bulk/do"}, {"petra", "/views"}, {"petra", "/views/view_1/rename"}, {"petra", "/views/view_1/delete"}, {"petra", "/logout"},
 	}

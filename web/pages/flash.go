@@ -45,6 +45,7 @@ var flashes = map[string]ui.Flash{
 	"period_moved":         {Tone: ui.ToneGood, Text: lang.Mark("The closed period is changed.")},
 	"holiday_added":        {Tone: ui.ToneGood, Text: lang.Mark("The holiday is added.")},
 	"holiday_removed":      {Tone: ui.ToneGood, Text: lang.Mark("The holiday is removed.")},
+	"binding_removed":      {Tone: ui.ToneGood, Text: lang.Mark("The tool's pointers are removed.")},
 	"binding_set":          {Tone: ui.ToneGood, Text: lang.Mark("The tool's pointers are saved.")},
 	"rule_added":           {Tone: ui.ToneGood, Text: lang.Mark("The rule is added. It routes new requests from now on.")},
 	"rule_retired":         {Tone: ui.ToneGood, Text: lang.Mark("The rule is retired. Requests it routed keep their copy.")},

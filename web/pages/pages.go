@@ -122,6 +122,7 @@ func (p *Pages) Mount(r fiber.Router) {
 	post("/settings/holidays", (*visit).addHoliday)
 	post("/settings/holidays/remove", (*visit).removeHoliday)
 	post("/settings/bindings", (*visit).setBinding)
+	post("/settings/bindings/remove", (*visit).removeBinding)
 	get("/settings/rules", (*visit).showRules)
 	post("/settings/rules", (*visit).addRule)
 	post("/settings/rules/:id/retire", (*visit).retireRule)

@@ -157,6 +157,13 @@ func (v *visit) setBinding() error {
 	return v.changed(err, formBinding, v.tr("The pointers were not saved"), typed, "binding_set")
 }
 
+// removeBinding is POST /settings/bindings/remove.
+func (v *visit) removeBinding() error {
+	tool := v.typed("tool")["tool"]
+	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.RemoveBinding(tool) })
+	return v.changed(err, formBinding, v.tr("The pointers were not removed"), nil, "binding_removed")
+}
+
 // setERPLink is POST /settings/erp.
 func (v *visit) setERPLink() error {
 	typed := v.typed("erp_link")
@@ -304,8 +311,17 @@ func (v *visit) bindingSetting(bindings map[string]models.Binding, refused refus
 	for _, tool := range tools {
 		b := bindings[tool]
 		builtIn, known := defaults[tool]
-		s.Rows = append(s.Rows, views.Binding{Tool: ui.Foreign(tool), Invoice: ui.Foreign(b.InvoiceID), Amount: ui.Foreign(b.Amount), Currency: ui.Foreign(b.Currency),
-			PostingDate: ui.Foreign(b.PostingDate), SupplierID: ui.Foreign(b.SupplierID), Default: known && b == builtIn})
+		row := views.Binding{Tool: ui.Foreign(tool), Invoice: ui.Foreign(b.InvoiceID), Amount: ui.Foreign(b.Amount), Currency: ui.Foreign(b.Currency),
+			PostingDate: ui.Foreign(b.PostingDate), SupplierID: ui.Foreign(b.SupplierID), Default: known && b == builtIn}
+		if !row.Default && v.by.Has(models.RoleAdmin) {
+			label := v.tr("Remove")
+			if known {
+				label = v.tr("Back to what is built in")
+			}
+			row.Remove = &ui.PostForm{URL: v.link("/settings/bindings/remove"), CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "tool", Value: tool}},
+				Button: ui.Button{Label: label, About: ui.Foreign(tool).Plain(), Variant: ui.ButtonQuiet, TestID: "remove-binding"}}
+		}
+		s.Rows = append(s.Rows, row)
 	}
 	if !v.by.Has(models.RoleAdmin) {
 		return s

@@ -87,6 +87,24 @@ func TestAnAdminKeepsHolidaysAndPointers(t *testing.T) {
 		t.Errorf("a pointer that is none is answered %d", wrong.status)
 	}
 	adam.follow(adam.send(seen, "binding-form", one("tool", "pay_invoice", "amount", "/total/amount"))).wants(t, "bindings", "pay_invoice", "/total/amount")
+
+	// What was stated is taken back: a tool of the workspace's own is gone, one that is built in is as it was.
+	adam.follow(adam.send(seen, "binding-form", one("tool", "post_invoice_adjustment", "amount", "/elsewhere"))).wants(t, "bindings", "/elsewhere", "Back to what is built in")
+	for _, tool := range []string{"pay_invoice", "post_invoice_adjustment"} {
+		adam.follow(adam.do(http.MethodPost, "/settings/bindings/remove", one("csrf_token", token, "tool", tool)))
+	}
+	left := adam.get("/settings").testID("bindings")
+	for _, gone := range []string{"pay_invoice", "/elsewhere"} {
+		if strings.Contains(left, gone) {
+			t.Errorf("%s is still among the pointers: %s", gone, left)
+		}
+	}
+	if !strings.Contains(left, "/posting_date") || !strings.Contains(left, "built in") {
+		t.Errorf("what is built in does not count again: %s", left)
+	}
+	if again := adam.do(http.MethodPost, "/settings/bindings/remove", one("csrf_token", token, "tool", "pay_invoice")); again.status != http.StatusNotFound {
+		t.Errorf("pointers that are not there are removed again: %d", again.status)
+	}
 }
 
 func TestAListGoesOnWhereItsPageEnded(t *testing.T) {

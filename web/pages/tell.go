@@ -64,6 +64,8 @@ func (w words) tellSettings(e models.AuditEvent) told {
 		return told{what: w.tr("added holidays"), details: pairs(w.tr("Days"), w.daysText(d.Days))}
 	case "holiday.removed":
 		return told{what: w.tr("removed the holiday %s", w.dateText(d.Day))}
+	case "binding.removed":
+		return told{what: w.tr("took back where %s carries its values", orSome(d.Tool, w.tr("a tool")))}
 	case "binding.set":
 		return told{what: w.tr("stated where %s carries its values", orSome(d.Tool, w.tr("a tool")))}
 	case "rule.created", "rule.added":

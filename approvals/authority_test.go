@@ -341,8 +341,9 @@ func TestAskingTheAgent(t *testing.T) {
 		wantCode(t, d.svc.AskAgent(t.Context(), d.web("fumiko"), v.RequestID, "Why?", version+1), models.Conflict)
 		wantCode(t, d.svc.AskAgent(t.Context(), d.mcp("fumiko"), v.RequestID, "Why?", version), models.InsufficientPermission)
 		awaited := make(chan approvals.RequestView, 1)
+		robot := modelstest.WithToken(t, d.store, d.mcp("robot"))
 		go func() {
-			view, err := d.svc.Await(t.Context(), d.mcp("robot"), v.RequestID, 50*time.Second)
+			view, err := d.svc.Await(t.Context(), robot, v.RequestID, 50*time.Second)
 			if err != nil {
 				t.Error(err)
 			}

@@ -372,7 +372,7 @@ func (s *Service) Get(ctx context.Context, by models.Principal, requestID string
 // Await is Get once the request is decided or somebody asks the agent about it, or when the time is up.
 func (s *Service) Await(ctx context.Context, by models.Principal, requestID string, wait time.Duration) (RequestView, error) {
 	var view RequestView
-	err := s.store.Hub().Wait(ctx, wait, []string{models.TopicRequest(requestID)}, func() (bool, error) {
+	err := s.store.Await(ctx, by, wait, models.TopicRequest(requestID), func(by models.Principal) (bool, error) {
 		var err error
 		view, err = s.Get(ctx, by, requestID)
 		return view.Status != models.RequestPending && view.Status != models.RequestUnrouted || view.Instruction != nil, err

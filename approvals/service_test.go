@@ -775,8 +775,9 @@ func TestAwaitWakesWhenAPersonDecides(t *testing.T) {
 		d.rule(financeRule(1))
 		v := d.request("robot", ask(t, "1.00"))
 		got := make(chan approvals.RequestView, 1)
+		robot := modelstest.WithToken(t, d.store, d.mcp("robot"))
 		go func() {
-			view, err := d.svc.Await(t.Context(), d.mcp("robot"), v.RequestID, 50*time.Second)
+			view, err := d.svc.Await(t.Context(), robot, v.RequestID, 50*time.Second)
 			if err != nil {
 				t.Error(err)
 			}

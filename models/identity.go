@@ -83,21 +83,28 @@ const lastUsedEvery = time.Minute // how exact a token's or session's last use i
 // IdentityByToken finds who holds a bearer token. An unknown, expired or revoked token, or one of a
 // deactivated user, is unauthenticated.
 func (s *Store) IdentityByToken(ctx context.Context, secret string) (Identity, error) {
-	refused := E(Unauthenticated, "The token is missing, unknown, expired or revoked.", nil)
 	if secret == "" {
-		return Identity{}, refused
+		return Identity{}, noSuchToken()
 	}
-	t := Token{Hash: HashSecret(secret)}
+	return s.identityOfToken(ctx, "t.hash", HashSecret(secret))
+}
+
+func noSuchToken() *NamedError {
+	return E(Unauthenticated, "The token is missing, unknown, expired or revoked.", nil)
+}
+
+func (s *Store) identityOfToken(ctx context.Context, key, value string) (Identity, error) {
+	var t Token
 	id := Identity{Token: &t}
-	err := s.identifyBy(ctx, &id, "t.id, t.name, t.prefix, t.scopes, t.default_workspace_id, t.created_by_id, t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
-		"tokens t JOIN users u ON u.id = t.user_id", "t.hash", t.Hash,
-		&t.ID, &t.Name, &t.Prefix, &t.Scopes, &t.DefaultWorkspaceID, &t.CreatedByID, &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt)
+	err := s.identifyBy(ctx, &id, "t.id, t.hash, t.name, t.prefix, t.scopes, t.default_workspace_id, t.created_by_id, t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
+		"tokens t JOIN users u ON u.id = t.user_id", key, value,
+		&t.ID, &t.Hash, &t.Name, &t.Prefix, &t.Scopes, &t.DefaultWorkspaceID, &t.CreatedByID, &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt)
 	t.UserID = id.User.ID
 	if err == nil && (!t.RevokedAt.IsZero() || (!t.ExpiresAt.IsZero() && !s.Now().Before(t.ExpiresAt.Time))) {
 		err = ErrNoRow
 	}
 	if errors.Is(err, ErrNoRow) {
-		return Identity{}, refused
+		return Identity{}, noSuchToken()
 	}
 	if err != nil {
 		return Identity{}, err
@@ -106,6 +113,50 @@ func (s *Store) IdentityByToken(ctx context.Context, secret string) (Identity, e
 		s.uses.note(id.Token.ID, now)
 	}
 	return id, nil
+}
+
+// Await is Hub.Wait for a call that came with a token. Before it looks again it finds out anew who calls and what
+// they may do, as a new call would: it fails with unauthenticated once the token was revoked or ran out, and as As
+// does once the workspace is out of reach.
+func (s *Store) Await(ctx context.Context, by Principal, wait time.Duration, topic string, read func(by Principal) (done bool, err error)) error {
+	first := true
+	return s.hub.Wait(ctx, wait, []string{topic, topicToken(by.TokenID)}, func() (bool, error) {
+		if !first {
+			now, err := s.again(ctx, by)
+			if err != nil {
+				return false, err
+			}
+			by = now
+		}
+		first = false
+		return read(by)
+	})
+}
+
+// again is who acts with the same credential now.
+func (s *Store) again(ctx context.Context, by Principal) (Principal, error) {
+	if by.UserID == "" {
+		return by, nil // the desk itself
+	}
+	if strings.HasPrefix(by.TokenID, PrefixToken+"_") {
+		id, err := s.identityOfToken(ctx, "t.id", by.TokenID)
+		if err != nil {
+			return by, err
+		}
+		return id.As(by.WorkspaceID, by.Channel, by.RequestID)
+	}
+	// A session, or an access token, which says by itself how long it is good: its holder is looked at.
+	var id Identity
+	var userID string
+	if err := s.identifyBy(ctx, &id, "u.id", "users u", "u.id", by.UserID, &userID); errors.Is(err, ErrNoRow) {
+		return by, noSuchToken()
+	} else if err != nil {
+		return by, err
+	}
+	now, err := id.As(by.WorkspaceID, by.Channel, by.RequestID)
+	now.Scopes, now.TokenID, now.TokenName, now.TokenBy = by.Scopes, by.TokenID, by.TokenName, by.TokenBy
+	now.SteppedUpAt, now.SteppedUpHow = by.SteppedUpAt, by.SteppedUpHow
+	return now, err
 }
 
 // touch notes that a credential was used. A database that takes no writes can be read still, so that stops

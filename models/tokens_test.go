@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -292,6 +293,62 @@ func TestTheLastUseOfATokenIsWrittenBesideTheCallsAndAtMostOnceAMinute(t *testin
 		last := modelstest.Open(t, url, clock)
 		if at := used(last); at != models.At(clock.Now()) {
 			t.Errorf("after a minute it is %v, want %v", at, clock.Now())
+		}
+	})
+}
+
+func TestAWaitLooksAtItsTokenBeforeItLooksAgain(t *testing.T) {
+	t.Parallel()
+	modelstest.EachDatabase(t, func(t *testing.T, url string) {
+		clock := modelstest.NewClock()
+		store := modelstest.Open(t, url, clock)
+		other := store
+		if store.Postgres() {
+			other = modelstest.Open(t, url, clock) // another replica
+		}
+		w := newTokenWorld(t, store)
+		secret, token, err := w.issue(t, w.adam, "robot@example.com", 30*24*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := store.IdentityByToken(t.Context(), secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, err := id.As("1000", models.ChannelAPI, "req_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// What a look is made as is what a new call would be made as.
+		looks := 0
+		err = store.Await(t.Context(), by, time.Millisecond, "case:x", func(now models.Principal) (bool, error) {
+			if looks++; !reflect.DeepEqual(now, by) {
+				t.Errorf("look %d is made as %+v, want %+v", looks, now, by)
+			}
+			return false, nil
+		})
+		if err != nil || looks != 2 {
+			t.Errorf("a wait whose time is up looked %d times and ends with %v", looks, err)
+		}
+
+		began, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			begun := false
+			ended <- store.Await(t.Context(), by, time.Hour, "case:x", func(models.Principal) (bool, error) {
+				if !begun {
+					begun = true
+					close(began)
+				}
+				return false, nil
+			})
+		}()
+		<-began
+		if err := other.InTx(t.Context(), w.adam, func(tx *models.Tx) error { _, err := tx.RevokeToken(token.ID); return err }); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !models.IsCode(err, models.Unauthenticated) {
+			t.Errorf("after its token was revoked the wait ends with %v", err)
 		}
 	})
 }

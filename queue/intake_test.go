@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/models/modelstest"
 	"github.com/apdesk/apdesk/queue"
 )
 
@@ -344,8 +345,9 @@ func TestALongPollEndsWhenAPersonDecides(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		got := make(chan queue.CaseView, 1)
+		agent := modelstest.WithToken(t, c.store, c.agent)
 		go func() {
-			v, err := c.desk.Await(ctx, c.agent, id, 50*time.Second)
+			v, err := c.desk.Await(ctx, agent, id, 50*time.Second)
 			if err != nil {
 				t.Errorf("await: %v", err)
 			}

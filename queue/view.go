@@ -104,7 +104,7 @@ func (s *Service) Await(ctx context.Context, by models.Principal, caseID string,
 	}
 	var out CaseView
 	read := false
-	err := s.store.Hub().Wait(ctx, wait, []string{models.TopicCase(caseID)}, func() (bool, error) {
+	err := s.store.Await(ctx, by, wait, models.TopicCase(caseID), func(by models.Principal) (bool, error) {
 		v, err := s.Get(ctx, by, caseID)
 		if err != nil {
 			return false, err

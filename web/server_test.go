@@ -183,6 +183,29 @@ func TestWait_ends_as_soon_as_a_person_decides(t *testing.T) {
 	}
 }
 
+func TestWait_ends_with_the_token_it_came_with(t *testing.T) {
+	r := run(t)
+	id := r.call("POST", "/api/v1/handovers", "agent", poClosed).field("case_id")
+	got := make(chan answer, 1)
+	go func() {
+		a, err := r.get(context.Background(), r.people+"/api/v1/cases/"+id+"?wait=50", "agent")
+		if err != nil {
+			a.body = err.Error()
+		}
+		got <- a
+	}()
+	r.untilWaiting(t)
+	identity, err := r.store.IdentityByToken(t.Context(), r.tokens["agent"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.in("1000", func(tx *models.Tx) error { _, err := tx.RevokeToken(identity.Token.ID); return err })
+	waited, anew := <-got, r.call("GET", "/api/v1/cases/"+id, "agent", "")
+	if waited.status != http.StatusUnauthorized || waited.code() != "unauthenticated" || waited.body != anew.body || waited.header.Get("WWW-Authenticate") != anew.header.Get("WWW-Authenticate") {
+		t.Errorf("the wait ends with %d %s %s, a new call with %d %s", waited.status, waited.body, waited.header, anew.status, anew.body)
+	}
+}
+
 func TestBodyLimit_is_answered_in_the_envelope(t *testing.T) {
 	r := run(t)
 	// The client sends the whole body before it reads the answer.

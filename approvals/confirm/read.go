@@ -39,7 +39,7 @@ func (s *Service) Get(ctx context.Context, by models.Principal, id string) (View
 // Await is Get once the confirmation is no longer pending, or when the time is up.
 func (s *Service) Await(ctx context.Context, by models.Principal, id string, wait time.Duration) (View, error) {
 	var view View
-	err := s.store.Hub().Wait(ctx, wait, []string{models.TopicConfirmation(id)}, func() (bool, error) {
+	err := s.store.Await(ctx, by, wait, models.TopicConfirmation(id), func(by models.Principal) (bool, error) {
 		var err error
 		view, err = s.Get(ctx, by, id)
 		return view.Status != models.ConfirmationPending, err

@@ -484,7 +484,7 @@ func TestAWaitEndsWithTheAnswer(t *testing.T) {
 			done <- d.answer("fumiko", id, models.ElicitDecline)
 		}()
 		<-ready
-		v, err := d.svc.Await(t.Context(), d.mcp("robot"), id, 50*time.Second)
+		v, err := d.svc.Await(t.Context(), modelstest.WithToken(t, d.store, d.mcp("robot")), id, 50*time.Second)
 		if err != nil || v.Status != models.ConfirmationAnswered {
 			t.Fatalf("%+v %v", v, err)
 		}

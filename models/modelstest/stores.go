@@ -183,3 +183,21 @@ func (l *lockedReader) Read(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	return l.r.Read(p)
 }
+
+// WithToken is a principal who comes with a token that is there and good, for what looks at it again.
+func WithToken(t testing.TB, store *models.Store, by models.Principal) models.Principal {
+	t.Helper()
+	err := store.InTx(t.Context(), models.Operator(by.WorkspaceID), func(tx *models.Tx) error {
+		user, err := tx.User(by.UserID)
+		if err != nil {
+			return err
+		}
+		_, token, err := tx.CreateToken(models.NewToken{UserEmail: user.Email, Name: by.TokenName, Scopes: by.Scopes})
+		by.TokenID = token.ID
+		return err
+	})
+	if err != nil {
+		t.Fatalf("modelstest: %v", err)
+	}
+	return by
+}

@@ -46,14 +46,20 @@ func Bearer(identify Identify) fiber.Handler {
 		id, err := identify(c.UserContext(), BearerSecret(header))
 		if err != nil {
 			if models.IsCode(err, models.Unauthenticated) && BearerSecret(header) != "" {
-				c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="apdesk", error="invalid_token"`)
+				c.Set(fiber.HeaderWWWAuthenticate, invalidToken)
 			}
 			return err
 		}
 		c.Locals(identityKey, id)
-		return c.Next()
+		err = c.Next()
+		if models.IsCode(err, models.Unauthenticated) || c.Response().StatusCode() == fiber.StatusUnauthorized {
+			c.Set(fiber.HeaderWWWAuthenticate, invalidToken) // it was revoked while the call waited
+		}
+		return err
 	}
 }
+
+const invalidToken = `Bearer realm="apdesk", error="invalid_token"`
 
 // IdentityOf is who calls, once Bearer or Sessions has found out.
 func IdentityOf(c *fiber.Ctx) (models.Identity, bool) {

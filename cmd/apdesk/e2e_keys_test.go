@@ -77,11 +77,16 @@ func TestFromAnOpenQueueToTheNextCaseInFiveKeys(t *testing.T) {
 		{"SUPPLIER_NOT_FOUND", "fix_input_and_retry", "master_data", mona, object{}, "link_supplier", "V-2002"},
 		{"PO_NOT_FOUND", "fix_input_and_retry", "ap", anna, object{}, "correct_po", "4500018804"},
 		{"INVOICE_NOT_FOUND", "fix_input_and_retry", "ap", anna, object{}, "correct_id", "5105600777"},
+		{"GR_MISSING", "hold_and_recheck", "ap", anna, object{"po_id": "4500018822"}, "receipt_confirmed", ""},
 	} {
 		var ids []string
 		for i := range 2 {
 			n := 100 + len(x.code)*10 + i
-			ids = append(ids, agent.handOver(t, stopped(invoice(n, "100.00"), x.code, x.next, x.details)))
+			stop := stopped(invoice(n, "100.00"), x.code, x.next, x.details)
+			if x.code == "GR_MISSING" {
+				stop["reason"] = "retry_exhausted" // by itself it is held, and comes to people once the waiting is over
+			}
+			ids = append(ids, agent.handOver(t, stop))
 		}
 		w := c.signedIn(t, x.who)
 		w.prefers("next")

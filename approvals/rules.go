@@ -16,7 +16,7 @@ import (
 
 // deciders are the roles a rule may name. Auditors change nothing, admins decide nothing by that role,
 // and tokens never vote.
-var deciders = []models.Role{models.RoleAPClerk, models.RoleAPLead, models.RoleProcurement, models.RoleFinanceLead, models.RoleMasterData}
+var deciders = models.DecidingRoles()
 
 // Life of an approval under a rule: when none is given, and at most.
 const (

@@ -17,7 +17,7 @@ func TopicQueues(workspaceID string) string { return "queues:" + workspaceID }
 func TopicApprovals(workspaceID string) string {
 	return "approvals:" + workspaceID
 }
-func topicToken(id string) string          { return "token:" + id }
+func topicUser(id string) string           { return "user:" + id }
 func TopicHolds(workspaceID string) string { return "holds:" + workspaceID }
 
 // Hub wakes those who wait for a change. On PostgreSQL it also hears the changes of other replicas.

@@ -120,7 +120,7 @@ func (s *Store) identityOfToken(ctx context.Context, key, value string) (Identit
 // does once the workspace is out of reach.
 func (s *Store) Await(ctx context.Context, by Principal, wait time.Duration, topic string, read func(by Principal) (done bool, err error)) error {
 	first := true
-	return s.hub.Wait(ctx, wait, []string{topic, topicToken(by.TokenID)}, func() (bool, error) {
+	return s.hub.Wait(ctx, wait, []string{topic, topicUser(by.UserID)}, func() (bool, error) {
 		if !first {
 			now, err := s.again(ctx, by)
 			if err != nil {

@@ -165,6 +165,7 @@ type Credentials struct{ Sessions, Tokens int64 }
 // endCredentials ends the sessions and tokens of somebody whom no active membership is left. Who still
 // works elsewhere keeps them, and the sessions no longer show this workspace.
 func (tx *Tx) endCredentials(u User) (Credentials, error) {
+	tx.Notify(topicUser(u.ID)) // also for a place that is lost while others are left
 	var ended Credentials
 	if u.Active {
 		elsewhere, err := tx.activeElsewhere(u.ID, "")

@@ -131,13 +131,16 @@ func (tx *Tx) SetSecondFactor(required bool) error {
 	return tx.Audit("second_factor.set", Ref{Subject: tx.By.WorkspaceID}, map[string]any{"required": required})
 }
 
-// Decides says whether a role decides anything: works a queue, or votes.
-func (r Role) Decides() bool {
-	switch r {
-	case RoleAPClerk, RoleAPLead, RoleProcurement, RoleFinanceLead, RoleMasterData:
-		return true
-	}
-	return false
+// DecidingRoles are the roles that decide anything: that work a queue, or vote. Auditors change nothing, admins
+// decide nothing by that role.
+func DecidingRoles() []Role {
+	return []Role{RoleAPClerk, RoleAPLead, RoleProcurement, RoleFinanceLead, RoleMasterData}
+}
+
+// NeedsSecondFactor says whether a workspace lets somebody in only who has a passkey: when it requires one, and
+// they decide there. Whom the identity provider vouched for it does not ask.
+func (w Workspace) NeedsSecondFactor(id Identity, by Principal) bool {
+	return w.SecondFactor && id.Session != nil && id.Session.SignedInBy != FactorProvider && by.Has(DecidingRoles()...)
 }
 
 // ConfirmByPassword marks a session as freshly confirmed when the password is right. It fails with

@@ -187,8 +187,7 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 	if _, err := writeDB.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)); err != nil {
 		return errors.Join(err, writeDB.Close())
 	}
-	// What a savepoint may have to bring back is kept in memory. In a temporary file, every page that a
-	// piece of a batch touched was written once more.
+	// What a statement that fails may have to bring back is kept in memory, not in a temporary file.
 	if _, err := writeDB.ExecContext(ctx, "PRAGMA temp_store = MEMORY"); err != nil {
 		return errors.Join(err, writeDB.Close())
 	}

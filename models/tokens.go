@@ -235,7 +235,7 @@ func (tx *Tx) RevokeToken(id string) (Token, error) {
 	if _, err := tx.Exec("UPDATE tokens SET revoked_at = ? WHERE id = ?", tx.Now, token.ID); err != nil {
 		return Token{}, err
 	}
-	tx.Notify(topicToken(token.ID))
+	tx.Notify(topicUser(user.ID))
 	if err := tx.Unschedule(JobTokenExpiring, token.ID); err != nil {
 		return Token{}, err
 	}

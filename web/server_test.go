@@ -106,15 +106,7 @@ func TestRun_fails_when_an_address_is_taken(t *testing.T) {
 func TestShutdown_ends_a_wait_at_once_with_the_state_as_it_is(t *testing.T) {
 	r := run(t)
 	id := r.call("POST", "/api/v1/handovers", "agent", poClosed).field("case_id")
-	got := make(chan answer, 1)
-	go func() {
-		a, err := r.get(context.Background(), r.people+"/api/v1/cases/"+id+"?wait=50", "agent")
-		if err != nil {
-			a.body = err.Error()
-		}
-		got <- a
-	}()
-	r.untilWaiting(t)
+	got := r.waits(t, id)
 	r.stop()
 	if err := <-r.ended; err != nil {
 		t.Errorf("Run: %v", err)
@@ -148,6 +140,21 @@ func TestShutdown_does_not_wait_for_connections_opened_in_advance(t *testing.T) 
 	close(r.ended)
 }
 
+// waits begins to wait for a case and gives what the wait is answered with.
+func (r *running) waits(t *testing.T, caseID string) <-chan answer {
+	t.Helper()
+	got := make(chan answer, 1)
+	go func() {
+		a, err := r.get(context.Background(), r.people+"/api/v1/cases/"+caseID+"?wait=50", "agent")
+		if err != nil {
+			a.body = err.Error()
+		}
+		got <- a
+	}()
+	r.untilWaiting(t)
+	return got
+}
+
 // untilWaiting returns once a wait has begun, as the metrics tell.
 func (r *running) untilWaiting(t *testing.T) {
 	t.Helper()
@@ -165,15 +172,7 @@ func (r *running) untilWaiting(t *testing.T) {
 func TestWait_ends_as_soon_as_a_person_decides(t *testing.T) {
 	r := run(t)
 	id := r.call("POST", "/api/v1/handovers", "agent", poClosed).field("case_id")
-	got := make(chan answer, 1)
-	go func() {
-		a, err := r.get(context.Background(), r.people+"/api/v1/cases/"+id+"?wait=50", "agent")
-		if err != nil {
-			a.body = err.Error()
-		}
-		got <- a
-	}()
-	r.untilWaiting(t)
+	got := r.waits(t, id)
 	_, err := r.queue.Decide(t.Context(), r.person("petra@example.test"), queue.DecideInput{CaseID: id, Exit: "reopen_po", Reason: "Reopened.", Version: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -186,15 +185,7 @@ func TestWait_ends_as_soon_as_a_person_decides(t *testing.T) {
 func TestWait_ends_with_the_token_it_came_with(t *testing.T) {
 	r := run(t)
 	id := r.call("POST", "/api/v1/handovers", "agent", poClosed).field("case_id")
-	got := make(chan answer, 1)
-	go func() {
-		a, err := r.get(context.Background(), r.people+"/api/v1/cases/"+id+"?wait=50", "agent")
-		if err != nil {
-			a.body = err.Error()
-		}
-		got <- a
-	}()
-	r.untilWaiting(t)
+	got := r.waits(t, id)
 	identity, err := r.store.IdentityByToken(t.Context(), r.tokens["agent"])
 	if err != nil {
 		t.Fatal(err)

@@ -204,15 +204,8 @@ func (v *visit) securityChanged(err error, typed map[string]string, message stri
 // needSecondFactor refuses a workspace that requires a passkey to somebody whose roles there decide and who
 // has none; their passkeys, and leaving, stay open to them.
 func (v *visit) needSecondFactor(ws models.Workspace, by models.Principal) error {
-	if !ws.SecondFactor || v.id.Session == nil || v.id.Session.SignedInBy == models.FactorProvider {
-		return nil
-	}
-	decides := false
-	for _, r := range by.Roles {
-		decides = decides || r.Decides()
-	}
 	path := v.c.Path()
-	if !decides || path == "/logout" || path == "/workspace" || path == passkeysPath || strings.HasPrefix(path, passkeysPath+"/") || strings.HasPrefix(path, "/settings/me/confirm") {
+	if !ws.NeedsSecondFactor(v.id, by) || path == "/logout" || path == "/workspace" || path == passkeysPath || strings.HasPrefix(path, passkeysPath+"/") || strings.HasPrefix(path, "/settings/me/confirm") {
 		return nil
 	}
 	has, err := v.p.store.HasPasskey(v.ctx, v.id.User.ID)

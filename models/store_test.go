@@ -356,17 +356,24 @@ func TestJobsRunWhenDueAndOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if store.Postgres() && ran.Load() < 1 || !store.Postgres() && ran.Load() != 1 {
-			t.Errorf("four workers ran the one due job %d times", ran.Load())
+		// A transaction may run more often than it takes effect: only what is kept counts.
+		counted := func() (n int64) {
+			t.Helper()
+			err := store.View(t.Context(), operator, func(tx *models.Tx) error {
+				return tx.DB.Model(&models.AuditEvent{}).Where("action = 'counted'").Count(&n).Error
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := counted(); n != 1 {
+			t.Errorf("four workers did the one due job %d times", n)
 		}
 		clock.Advance(time.Hour)
 		runDue()
-		var counted int64
-		err := store.View(t.Context(), operator, func(tx *models.Tx) error {
-			return tx.DB.Model(&models.AuditEvent{}).Where("action = 'counted'").Count(&counted).Error
-		})
-		if err != nil || counted != 2 {
-			t.Errorf("two jobs took effect %d times (%v)", counted, err)
+		if n := counted(); n != 2 {
+			t.Errorf("two jobs took effect %d times", n)
 		}
 		schedule("flaky", "f", 0)
 		if next := runDue(); !next.After(clock.Now()) {
@@ -376,7 +383,7 @@ func TestJobsRunWhenDueAndOnce(t *testing.T) {
 		clock.Advance(time.Minute)
 		runDue()
 		var left int64
-		err = store.View(t.Context(), operator, func(tx *models.Tx) error {
+		err := store.View(t.Context(), operator, func(tx *models.Tx) error {
 			return tx.DB.Model(&models.Job{}).Where("kind = 'flaky'").Count(&left).Error
 		})
 		if err != nil || left != 0 {

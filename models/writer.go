@@ -254,18 +254,29 @@ func (tx *batchTx) note(query string) error {
 	if !tx.open {
 		return tx.cause
 	}
-	if len(query) < 6 || !strings.EqualFold(query[:6], "SELECT") {
+	if !startsWith(query, "SELECT") {
 		tx.changed = true
 	}
 	return nil
 }
 
-// ExecContext is for GORM.
+func startsWith(query, word string) bool {
+	return len(query) >= len(word) && strings.EqualFold(query[:len(word)], word)
+}
+
+// ExecContext is for GORM. An UPDATE or DELETE that met no row changed nothing: a piece that lost a race and
+// is refused for it must not take the one that won along.
 func (tx *batchTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	before := tx.changed
 	if err := tx.note(query); err != nil {
 		return nil, err
 	}
 	done, err := tx.conn.ExecContext(ctx, query, args...)
+	if err == nil && (startsWith(query, "UPDATE") || startsWith(query, "DELETE")) {
+		if rows, unknown := done.RowsAffected(); unknown == nil && rows == 0 {
+			tx.changed = before
+		}
+	}
 	return done, tx.watch(err)
 }
 

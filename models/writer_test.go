@@ -134,6 +134,40 @@ func TestAPieceThatFailsLeavesTheOthersOfItsTransactionAlone(t *testing.T) {
 	}
 }
 
+// Who comes second finds nothing left to change and is refused, which costs the first no second run.
+func TestALoserThatChangedNothingTakesNobodyAlong(t *testing.T) {
+	t.Parallel()
+	store, _ := modelstest.SQLite(t)
+	at := store.Now()
+	if err := store.InTx(t.Context(), operator, func(tx *models.Tx) error { return tx.Schedule("take", "it", at) }); err != nil {
+		t.Fatal(err)
+	}
+	lost := models.E(models.Conflict, "Somebody else has it.", nil)
+	for _, take := range []string{
+		"UPDATE jobs SET attempts = attempts + 1 WHERE kind = 'take' AND attempts = 0",
+		"delete from jobs WHERE kind = 'take'",
+	} {
+		runs := make([]int, 3)
+		var pieces []func(tx *models.Tx) error
+		for i := range runs {
+			pieces = append(pieces, func(tx *models.Tx) error {
+				runs[i]++
+				if n, err := tx.Exec(take); err != nil || n > 0 {
+					return err
+				}
+				return lost
+			})
+		}
+		results := batch(t, store, pieces...)
+		if results[0] != nil || !models.IsCode(results[1], models.Conflict) || !models.IsCode(results[2], models.Conflict) {
+			t.Errorf("%s: %v", take, results)
+		}
+		if !slices.Equal(runs, []int{1, 1, 1}) {
+			t.Errorf("%s: the pieces ran %d times", take, runs)
+		}
+	}
+}
+
 // What a piece did that is undone is no reason to refuse the next one.
 func TestAPieceIsJudgedByWhatIsCommitted(t *testing.T) {
 	t.Parallel()

@@ -256,8 +256,13 @@ func (s *Service) LeaseDue(ctx context.Context, by models.Principal, limit int, 
 func (s *Service) leaseDue(tx *models.Tx, limit int) (HoldList, error) {
 	out := HoldList{Items: []HoldView{}}
 	by := tx.By
+	// Workers come one after the other instead of passing over rows that somebody works on: a hold that
+	// is only being made searchable would be due and in nobody's answer.
+	if err := tx.LockName("holds.lease:" + by.WorkspaceID); err != nil {
+		return out, err
+	}
 	var due []models.Hold
-	q := s.skipLocked(tx).Where("holds.workspace_id = ? AND holds.status = ? AND holds.next_check_at <= ? AND (holds.lease_until IS NULL OR holds.lease_until <= ?)",
+	q := tx.Lock().Where("holds.workspace_id = ? AND holds.status = ? AND holds.next_check_at <= ? AND (holds.lease_until IS NULL OR holds.lease_until <= ?)",
 		by.WorkspaceID, models.HoldWaiting, tx.Now, tx.Now)
 	if err := filedHolds(q, by).Order("holds.next_check_at, holds.id").Limit(limit).Find(&due).Error; err != nil {
 		return out, err

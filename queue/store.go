@@ -7,9 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-
 	"github.com/apdesk/apdesk/models"
 )
 
@@ -130,15 +127,6 @@ func (s *Service) zone(name string) *time.Location {
 	}
 	s.zones.Store(name, zone)
 	return zone
-}
-
-// skipLocked reads rows to work on and passes over those another transaction works on, where there can
-// be one.
-func (s *Service) skipLocked(tx *models.Tx) *gorm.DB {
-	if !s.store.Postgres() {
-		return tx.DB
-	}
-	return tx.DB.Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
 }
 
 // refused leaves an attempt on the trail that was refused for who made it, and hands the refusal on.

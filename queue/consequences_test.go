@@ -2,6 +2,8 @@ package queue_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -313,6 +315,80 @@ func TestAnApproverFoundWithoutARequestIsAskedAgain(t *testing.T) {
 			c.decide(c.lena, id, exit, input, "Gap.")
 			if v := c.get(c.agent, id); v.Instruction.Kind != models.InstructResume || len(v.Instruction.Input) != 0 || !contains(v.Instruction.Note, "Ask for the approval again") || len(v.Resolution.ApprovalRequestIDs) != 0 {
 				t.Errorf("%s: told %+v", exit, v.Instruction)
+			}
+		}
+	})
+}
+
+// What was proposed before a correction and holds what it replaces is never asked for together with it: the
+// people asked would approve what the decision refuses.
+func TestACallThatHoldsWhatADecisionReplacesIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c *cast) {
+		h := &hook{}
+		c.desk.UseApprovals(h)
+		n := 0
+		for _, story := range []struct {
+			code        models.Code
+			exit        string
+			input       map[string]string
+			refused, ok []string
+		}{
+			{models.GRMissing, "short_pay", map[string]string{"amount": "90.00"},
+				[]string{`{"amount":"1234.50"}`, `{"amount":1234.5}`, `{"total":"1234.500"}`, `{"lines":[{"value":"1234.50"}]}`, `{"amount":"95.00"}`, `{"a":{"b":[[1234.5]]}}`, `{"x":1.2345e3}`, `{"amount":1e999999999}`},
+				[]string{`{"amount":"90.00"}`, `{"amount":90}`, `{"text":"short"}`, `{"lines":[{"amount":"90.0"}]}`}},
+			{models.PeriodClosed, "post_next_period", map[string]string{"posting_date": "2026-10-01"},
+				[]string{`{"posting_date":"2026-09-30"}`, `{"posting_date":"2026-10-02"}`, `{"posting_date":20260930}`},
+				[]string{`{"posting_date":"2026-10-01"}`, `{"invoice_date":"2026-09-12"}`}},
+			{models.SupplierNotFound, "link_supplier", map[string]string{"supplier_id": "V-2"},
+				[]string{`{"supplier_id":"V-1"}`, `{"vendor":"V-1"}`, `{"supplier_id":"V-3"}`}, []string{`{"supplier_id":"V-2"}`, `{"text":"V-12"}`}},
+			{models.POClosed, "use_other_po", map[string]string{"po_id": "PO-2"}, []string{`{"order":{"no":"PO-1"}}`, `{"po_id":"PO-1"}`}, []string{`{"po_id":"PO-2"}`, `{}`}},
+			{models.InvoiceNotFound, "correct_id", map[string]string{"invoice_id": "other"}, []string{`{"ref":"OLD"}`, `{"invoice_id":"OLD"}`}, []string{`{"invoice_id":"other"}`}},
+		} {
+			for i, arguments := range slices.Concat(story.refused, story.ok) {
+				n++
+				id := fmt.Sprintf("stale-%d", n)
+				in := c.stop(id, story.code, `{}`)
+				in.Reason = models.ReasonRetryExhausted
+				in.Invoice.SupplierID, in.Invoice.PoID = "V-1", "PO-1"
+				in.Errors[0].Arguments = json.RawMessage(`{"posting_date":"2026-09-30"}`)
+				in.ProposedCalls = []models.Call{{Tool: "post_invoice_adjustment", Arguments: json.RawMessage(strings.ReplaceAll(arguments, "OLD", id))}}
+				caseID := c.file(in).CaseID
+				decider := map[models.Code]models.Principal{models.GRMissing: c.clara, models.PeriodClosed: c.fiona, models.SupplierNotFound: c.mara, models.POClosed: c.petra, models.InvoiceNotFound: c.clara}[story.code]
+				choose := func(p queue.ProposedInput) error {
+					_, err := c.desk.Decide(t.Context(), decider, queue.DecideInput{CaseID: caseID, Exit: story.exit, Input: story.input, Reason: "x", Version: 1, Proposed: []queue.ProposedInput{p}})
+					return err
+				}
+				typed := queue.ProposedInput{Amount: "12.00", Currency: "EUR", Summary: "Adjust."}
+				h.proposed = nil
+				if i < len(story.refused) {
+					issueOn(t, choose(typed), "/proposed/0/summary")
+					if v := c.get(decider, caseID); v.Status != models.CaseOpen || len(h.proposed) != 0 {
+						t.Errorf("%s with %s: %s, asked for %d", story.exit, arguments, v.Status, len(h.proposed))
+					}
+					continue
+				}
+				if story.exit == "short_pay" {
+					typed.Amount = "1234.50"
+					issueOn(t, choose(typed), "/proposed/0/amount")
+					typed.Amount = "90.00"
+				}
+				if story.exit == "post_next_period" {
+					typed.PostingDate = "2026-09-30"
+					issueOn(t, choose(typed), "/proposed/0/posting_date")
+					typed.PostingDate = ""
+				}
+				if err := choose(typed); err != nil || len(h.proposed) != 1 {
+					t.Errorf("%s with %s: %v, asked for %d", story.exit, arguments, err, len(h.proposed))
+					continue
+				}
+				asked := h.proposed[0]
+				got := map[string]string{"amount": asked.Amount.Text(), "posting_date": asked.PostingDate.String(), "supplier_id": asked.Invoice.SupplierID, "po_id": asked.Invoice.PoID, "invoice_id": asked.Invoice.ID}
+				for name, want := range story.input {
+					if got[name] != want {
+						t.Errorf("%s is asked for with %s %q", story.exit, name, got[name])
+					}
+				}
 			}
 		}
 	})

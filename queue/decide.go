@@ -92,7 +92,7 @@ func (s *Service) decide(tx *models.Tx, in DecideInput) error {
 	}
 	values, issues := checkInput(exit, in.Input, in.Reason, facts{
 		today: models.DateOf(tx.Now, s.zone(ws.TimeZone)), closedThrough: ws.PeriodClosedThrough, invoiceAmount: amount})
-	proposed, more, err := readProposed(tx, c, exit, in.Proposed)
+	proposed, more, err := readProposed(tx, c, exit, values, in.Proposed)
 	if err != nil {
 		return err
 	}

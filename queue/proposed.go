@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/cockroachdb/apd/v3"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/apdesk/apdesk/models"
@@ -115,9 +117,9 @@ const (
 	maxTypeText = 64
 )
 
-// readProposed checks what a person entered for the calls they ask for. What cannot be asked for at all
-// is an issue too.
-func readProposed(tx *models.Tx, c models.Case, exit Exit, inputs []ProposedInput) ([]proposal, []models.Issue, error) {
+// readProposed checks what a person entered for the calls they ask for together with an exit and its
+// values. What cannot be asked for at all is an issue too.
+func readProposed(tx *models.Tx, c models.Case, exit Exit, values map[string]string, inputs []ProposedInput) ([]proposal, []models.Issue, error) {
 	if len(inputs) == 0 {
 		return nil, nil, nil
 	}
@@ -132,7 +134,13 @@ func readProposed(tx *models.Tx, c models.Case, exit Exit, inputs []ProposedInpu
 	if err != nil {
 		return nil, nil, err
 	}
-	inv := invoiceOfCase(c)
+	fix := correction{}
+	if exit.Instruction == models.InstructRetryWith {
+		if fix, err = correctionBy(tx, c, values); err != nil {
+			return nil, nil, err
+		}
+	}
+	inv := fix.invoice(invoiceOfCase(c))
 	var out []proposal
 	var issues []models.Issue
 	for i, in := range inputs {
@@ -141,7 +149,7 @@ func readProposed(tx *models.Tx, c models.Case, exit Exit, inputs []ProposedInpu
 			continue
 		}
 		request, wrong := completed(in)
-		issues = append(issues, wrong...)
+		issues = append(append(issues, wrong...), fix.refuse(in.Index, calls[in.Index], &request)...)
 		request.Call, request.Invoice, request.Agent = calls[in.Index], inv, agent
 		out = append(out, proposal{index: in.Index, request: request})
 	}
@@ -189,6 +197,122 @@ func completed(in ProposedInput) (models.ProposedRequest, []models.Issue) {
 	out.CostCentre = text("cost_centre", in.CostCentre, maxTypeText, false)
 	out.Summary = text("summary", in.Summary, maxSummary, true)
 	return out, issues
+}
+
+// correction is what a decision replaces, by the names of its fields. The calls an agent proposed are older
+// than it: whoever approved one that holds a replaced value would approve what the decision refuses.
+type correction struct {
+	was, is  map[string]string
+	bindings map[string]models.Binding
+}
+
+func correctionBy(tx *models.Tx, c models.Case, values map[string]string) (correction, error) {
+	date, err := postingDate(tx, c)
+	if err != nil {
+		return correction{}, err
+	}
+	bindings, err := tx.Bindings()
+	return correction{is: values, bindings: bindings,
+		was: map[string]string{"invoice_id": c.InvoiceID, "supplier_id": c.SupplierID, "po_id": c.PoID, "amount": c.Amount, "posting_date": date.String()}}, err
+}
+
+// invoice is the invoice as corrected. Its amount stays what the supplier asks for.
+func (fix correction) invoice(inv models.Invoice) models.Invoice {
+	for name, field := range map[string]*string{"invoice_id": &inv.ID, "supplier_id": &inv.SupplierID, "po_id": &inv.PoID} {
+		if is, ok := fix.is[name]; ok {
+			*field = is
+		}
+	}
+	return inv
+}
+
+// same says whether two values of a field are one; amounts are, however many zeros they are written with.
+func (fix correction) same(name, a, b string) bool {
+	if name != "amount" {
+		return a == b
+	}
+	left, _, err := apd.NewFromString(a)
+	if err != nil {
+		return false
+	}
+	right, _, err := apd.NewFromString(b)
+	return err == nil && left.Cmp(right) == 0
+}
+
+// refuse says where a call, or what a person completed it with, still holds what the decision replaces. A
+// posting date nobody gave is the corrected one.
+func (fix correction) refuse(index int, call models.Call, request *models.ProposedRequest) []models.Issue {
+	var issues []models.Issue
+	for _, name := range slices.Sorted(maps.Keys(fix.is)) {
+		is := fix.is[name]
+		if old := fix.stale(name, call); old != "" {
+			issues = append(issues, models.Issue{Path: proposedPath(index, "summary"),
+				Message: fmt.Sprintf("cannot be asked for: the call holds %s, which this decision replaces by %s. The agent calls again with the new value and asks by itself", old, is)})
+		}
+		switch {
+		case name == "amount" && fix.same(name, request.Amount.Text(), fix.was[name]):
+			issues = append(issues, models.Issue{Path: proposedPath(index, name), Message: fmt.Sprintf("is replaced by %s in this decision", is)})
+		case name == "posting_date" && request.PostingDate.IsZero():
+			day, err := models.ParseDate(is)
+			if err != nil {
+				issues = append(issues, models.Issue{Path: proposedPath(index, name), Message: err.Error()})
+			}
+			request.PostingDate = day
+		case name == "posting_date" && request.PostingDate.String() != is:
+			issues = append(issues, models.Issue{Path: proposedPath(index, name), Message: fmt.Sprintf("is replaced by %s in this decision", is)})
+		}
+	}
+	return issues
+}
+
+// stale is a value in a call's arguments in the place of the one replaced: under its name, where the
+// workspace says it stands, or the old value itself anywhere.
+func (fix correction) stale(name string, call models.Call) string {
+	is := fix.is[name]
+	for _, at := range []string{"/" + name, fix.bound(call.Tool, name)} {
+		if value := pointed(call.Arguments, at); value != "" && !fix.same(name, value, is) {
+			return value
+		}
+	}
+	was := fix.was[name]
+	if was == "" || fix.same(name, was, is) {
+		return ""
+	}
+	arguments, ok := decodeAny(call.Arguments)
+	if ok && holds(arguments, func(value string) bool { return fix.same(name, value, was) }) {
+		return was
+	}
+	return ""
+}
+
+func (fix correction) bound(tool, name string) string {
+	b := fix.bindings[tool]
+	switch name {
+	case "invoice_id":
+		return b.InvoiceID
+	case "supplier_id":
+		return b.SupplierID
+	case "amount":
+		return b.Amount
+	case "posting_date":
+		return b.PostingDate
+	}
+	return ""
+}
+
+// holds says whether a text or number anywhere in a value is one that is looked for.
+func holds(value any, is func(string) bool) bool {
+	switch v := value.(type) {
+	case object:
+		return slices.ContainsFunc(v, func(m member) bool { return holds(m.value, is) })
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return holds(item, is) })
+	case string:
+		return is(v)
+	case json.Number:
+		return is(v.String())
+	}
+	return false
 }
 
 func proposedPath(index int, field string) string {

@@ -23,6 +23,7 @@ type gate struct {
 // apart; both do their work after it opens.
 func (d *desk) race(at gate, first, second func() error) (errFirst, errSecond error) {
 	d.t.Helper()
+	d.searchable()
 	var held, open sync.WaitGroup
 	held.Add(1)
 	open.Add(1)
@@ -55,6 +56,18 @@ func (d *desk) race(at gate, first, second func() error) (errFirst, errSecond er
 	open.Done()
 	acts.Wait()
 	return errs[0], errs[1]
+}
+
+// searchable returns once all that happened is written for the search, which locks the records it reads
+// and would be taken for an act that waits.
+func (d *desk) searchable() {
+	d.t.Helper()
+	for left := 1; left > 0 && d.t.Context().Err() == nil; runtime.Gosched() {
+		err := d.store.View(d.t.Context(), models.System(company), func(tx *models.Tx) error { return tx.Value(&left, "SELECT count(*) FROM search_due") })
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
 }
 
 // waitForQueue returns once every act that is not done yet waits for a row. What the desk does in the

@@ -29,8 +29,15 @@ const (
 	BoundInvoice     = "Invoice"
 	BoundSupplier    = "Supplier"
 	BoundAmount      = "Amount"
+	BoundCurrency    = "Currency"
 	BoundPostingDate = "Posting date"
 )
+
+// boundPointers is where a binding looks for each value.
+func boundPointers(b models.Binding) []BoundValue {
+	return []BoundValue{{Name: BoundInvoice, Pointer: b.InvoiceID}, {Name: BoundSupplier, Pointer: b.SupplierID}, {Name: BoundAmount, Pointer: b.Amount},
+		{Name: BoundCurrency, Pointer: b.Currency}, {Name: BoundPostingDate, Pointer: b.PostingDate}}
+}
 
 // bind compares the claims of a request with its call, at the places the workspace states for the
 // tool. A value without a place, or absent there, is the request's own. The issues name the claims
@@ -51,7 +58,7 @@ func bind(b models.Binding, arguments json.RawMessage, claimed RequestInput) (bo
 		{BoundAmount, b.Amount, "/amount", claimed.Amount.Text(), func(said string, number bool) bool {
 			return sameAmount(said, number, claimed.Amount.Text())
 		}, nil},
-		{"Currency", b.Currency, "/currency", claimed.Amount.Currency(), func(said string, number bool) bool {
+		{BoundCurrency, b.Currency, "/currency", claimed.Amount.Currency(), func(said string, number bool) bool {
 			return !number && said == claimed.Amount.Currency()
 		}, nil},
 		{BoundPostingDate, b.PostingDate, "/posting_date", claimed.PostingDate.String(), func(said string, number bool) bool {

@@ -609,7 +609,7 @@ type EarlierRequest struct {
 	DecidedBy  []string    // "Jonas Weber on behalf of Ines Hoffmann"
 	Reason     string
 	SentBack   bool // with a correction
-	Correction map[string]any
+	Correction []CorrectedValue
 	Approval   models.ApprovalStatus // empty without an approval
 	Report     ReportStatus
 	Document   string
@@ -666,7 +666,7 @@ func earlierRequest(tx *models.Tx, r models.ApprovalRequest) (*EarlierRequest, e
 	if e.Instruction != nil {
 		var in models.Instruction
 		if json.Unmarshal([]byte(*e.Instruction), &in) == nil && in.Kind == models.InstructRetryWith {
-			out.SentBack, out.Correction = true, in.Input
+			out.SentBack, out.Correction = true, CorrectedValues(json.RawMessage(e.Arguments), &in)
 		}
 	}
 	a, ok, err := approvalOf(tx, e.ID)

@@ -171,7 +171,7 @@ func TestWhatBecameOfTheEarlierRequestIsTold(t *testing.T) {
 			t.Fatalf("the earlier request is %+v, %v", e, err)
 		}
 		if e.RequestID != first.RequestID || e.Status != models.RequestRejected || !e.SentBack || e.Reason != "Only half came." || !slices.Equal(e.DecidedBy, []string{"fumiko"}) ||
-			e.Correction["amount"] != "250.00" || e.EvidenceThen != 0 || e.EvidenceNow != 1 || e.SameCall {
+			len(e.Correction) != 1 || e.Correction[0] != (approvals.CorrectedValue{Name: "amount", Value: "250.00"}) || e.EvidenceThen != 0 || e.EvidenceNow != 1 || e.SameCall {
 			t.Errorf("the earlier request is told as %+v", e)
 		}
 		if len(e.Changes) != 2 || e.Changes[0].Now != "EUR 250.00" || e.Changes[1].Name != "amount" {

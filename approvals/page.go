@@ -47,7 +47,7 @@ type RequestPage struct {
 
 	StepUp      models.Money  // the amount above which the reader must confirm that it is them before a yes; zero when not
 	Earlier     *EarlierRun   // the same call was carried out before: an approval needs a second step
-	Correctable []Correctable // arguments a person may change when sending the call back
+	Correctable []Correctable // values a person may change when sending the call back
 	Instruction *models.Instruction
 	Grant       *Grant
 	CanRevoke   bool
@@ -156,7 +156,7 @@ func fillCall(tx *models.Tx, p *RequestPage, _ Facts, _ []models.Member) error {
 	}
 	p.Binding = values.Values
 	p.AmountSaid = binding.Amount != "" && !slices.ContainsFunc(values.Values, func(v BoundValue) bool { return v.Name == BoundAmount && v.Pointer != "" })
-	if p.Correctable, _, err = correctables(p.Arguments, binding); err != nil {
+	if p.Correctable, err = correctables(p.Arguments, binding); err != nil {
 		return err
 	}
 	p.Earlier, err = earlierRun(tx, p.Request)

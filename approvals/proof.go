@@ -310,10 +310,13 @@ func (c *proofClerk) request(p *Proof) error {
 		if err := json.Unmarshal([]byte(c.text(*r.Instruction)), &p.Request.Instruction); err != nil {
 			return fmt.Errorf("approvals: instruction of %s: %w", r.ID, err)
 		}
-		for name := range p.Request.Instruction.Input {
+		for name, value := range p.Request.Instruction.Input {
 			if c.secret.hides(name) {
-				p.Request.Instruction.Input[name] = hiddenText
+				value = hiddenText
+			} else {
+				value, _ = c.secret.value(value)
 			}
+			p.Request.Instruction.Input[name] = value
 		}
 	}
 	arguments, hidden := c.secret.json(json.RawMessage(r.Arguments))

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -22,8 +19,8 @@ type VoteInput struct {
 	Version   int64 // of the request as the person saw it
 	// SecondStep says that the person knows the same call was carried out before.
 	SecondStep bool
-	// Correction sends the call back: it rejects and tells the agent what to change, by the names of
-	// the call's top-level arguments. Empty values change nothing. nil is a plain vote.
+	// Correction sends the call back: it rejects and tells the agent what to change, by the names that
+	// Correctable gives. Empty values change nothing. nil is a plain vote.
 	Correction map[string]string
 
 	confirmed bool // the amount asks for a fresh confirmation, and there is one
@@ -225,24 +222,22 @@ func limitOn(tx *models.Tx, r models.ApprovalRequest, facts Facts, with seat) (s
 // reject ends a request by one no; with a correction the agent is told what to change.
 func (s *Service) reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput, vote models.Vote) error {
 	columns := map[string]any{"status": models.RequestRejected, "live": false, "reason": vote.Reason, "decided_at": tx.Now, "version": r.Version + 1}
-	other := "" // the invoice that the correction names instead
+	var corrected correction
 	if in.Correction != nil {
-		input, issues, err := correction(tx, *r, in.Correction)
-		if err != nil {
+		var issues []models.Issue
+		var err error
+		if corrected, issues, err = readCorrection(tx, *r, in.Correction); err != nil {
 			return err
 		}
 		if len(issues) > 0 {
 			return models.Invalid(issues...)
 		}
-		text, err := json.Marshal(models.Instruction{Kind: models.InstructRetryWith, Input: input, Note: vote.Reason})
+		text, err := json.Marshal(models.Instruction{Kind: models.InstructRetryWith, Input: corrected.input, Note: vote.Reason})
 		if err != nil {
 			return fmt.Errorf("approvals: instruction: %w", err)
 		}
 		columns["instruction"] = string(text)
-		if other, err = correctedInvoice(tx, *r, input); err != nil {
-			return err
-		}
-		if err := tx.Correct(r.ID, r.InvoiceID, other); err != nil {
+		if err := tx.Correct(r.ID, r.InvoiceID, corrected.invoiceID); err != nil {
 			return err
 		}
 	}
@@ -255,30 +250,14 @@ func (s *Service) reject(tx *models.Tx, r *models.ApprovalRequest, in VoteInput,
 	if err := s.concluded(tx, *r, "The request was rejected: "+vote.Reason); err != nil {
 		return err
 	}
-	if err := tx.Audit("request.rejected", r.Ref(), map[string]any{"reason": vote.Reason, "sent_back": in.Correction != nil, "correction": in.Correction}); err != nil {
+	if err := tx.Audit("request.rejected", r.Ref(), map[string]any{"reason": vote.Reason, "sent_back": in.Correction != nil, "correction": corrected.changed}); err != nil {
 		return err
 	}
 	if in.Correction == nil {
 		return nil
 	}
 	// Whoever sends a call back cannot approve the others of this invoice.
-	return s.settleInvoices(tx, r.InvoiceID, other)
-}
-
-// correctedInvoice is the invoice that a correction puts in the place of the request's, empty when it
-// leaves that as it is.
-func correctedInvoice(tx *models.Tx, r models.ApprovalRequest, input map[string]any) (string, error) {
-	bindings, err := tx.Bindings()
-	if err != nil {
-		return "", fmt.Errorf("approvals: read bindings: %w", err)
-	}
-	id := ""
-	for _, name := range []string{strings.TrimPrefix(bindings[r.Tool].InvoiceID, "/"), "invoice_id"} {
-		if value, changed := input[name]; changed && id == "" {
-			id = fmt.Sprint(value)
-		}
-	}
-	return id, nil
+	return s.settleInvoices(tx, r.InvoiceID, corrected.invoiceID)
 }
 
 // countYes settles a request after a yes, and tells those whose turn has come with it.
@@ -315,99 +294,4 @@ func lockMembers(tx *models.Tx, userIDs ...string) error {
 		return fmt.Errorf("approvals: lock memberships: %w", err)
 	}
 	return nil
-}
-
-// Correctable is one top-level argument of a call that a person can change when sending it back.
-type Correctable struct {
-	Name  string
-	Value string // as text; empty when the call does not carry it
-}
-
-// correctables lists the plain top-level arguments of a call, and those the binding names.
-func correctables(arguments json.RawMessage, b models.Binding) ([]Correctable, map[string]json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(arguments, &members); err != nil {
-		return nil, nil, fmt.Errorf("approvals: arguments: %w", err)
-	}
-	var list []Correctable
-	for name, raw := range members {
-		switch jsontext.Value(raw).Kind() {
-		case '"':
-			var text string
-			if err := json.Unmarshal(raw, &text); err != nil {
-				return nil, nil, fmt.Errorf("approvals: arguments: %w", err)
-			}
-			list = append(list, Correctable{Name: name, Value: text})
-		case '0', 't', 'f':
-			list = append(list, Correctable{Name: name, Value: string(raw)})
-		}
-	}
-	for _, pointer := range []string{b.InvoiceID, b.SupplierID, b.Amount, b.Currency, b.PostingDate} {
-		name, ok := strings.CutPrefix(pointer, "/")
-		if _, present := members[name]; ok && !present && !strings.ContainsAny(name, "/~") {
-			list = append(list, Correctable{Name: name})
-		}
-	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
-	return list, members, nil
-}
-
-// correction reads what a person changed into the input of the agent's next try. A number stays a
-// number and true or false stays one.
-func correction(tx *models.Tx, r models.ApprovalRequest, changes map[string]string) (map[string]any, []models.Issue, error) {
-	bindings, err := tx.Bindings()
-	if err != nil {
-		return nil, nil, fmt.Errorf("approvals: read bindings: %w", err)
-	}
-	binding := bindings[r.Tool]
-	fields, members, err := correctables(json.RawMessage(r.Arguments), binding)
-	if err != nil {
-		return nil, nil, err
-	}
-	input := map[string]any{}
-	var issues []models.Issue
-	known := map[string]bool{}
-	for _, f := range fields {
-		known[f.Name] = true
-		value := strings.TrimSpace(changes[f.Name])
-		if value == "" || value == f.Value {
-			continue
-		}
-		path := "/input/" + f.Name
-		switch "/" + f.Name {
-		case binding.Amount:
-			if _, err := models.ParseMoney(value, r.Currency); err != nil {
-				issues = append(issues, models.Issue{Path: path, Message: err.Error()})
-				continue
-			}
-		case binding.PostingDate:
-			if _, err := models.ParseDate(value); err != nil {
-				issues = append(issues, models.Issue{Path: path, Message: err.Error()})
-				continue
-			}
-		}
-		switch kind := jsontext.Value(members[f.Name]).Kind(); {
-		case kind == '0' && jsontext.Value(value).Kind() == '0' && jsontext.Value(value).IsValid() && sameAsDouble(value):
-			input[f.Name] = json.Number(value)
-		case kind == '0':
-			issues = append(issues, models.Issue{Path: path, Message: "must be a number, as in the call"})
-		case kind == 't' || kind == 'f':
-			if value != "true" && value != "false" {
-				issues = append(issues, models.Issue{Path: path, Message: "must be true or false, as in the call"})
-				continue
-			}
-			input[f.Name] = value == "true"
-		default:
-			input[f.Name] = value
-		}
-	}
-	for name := range changes {
-		if !known[name] {
-			issues = append(issues, models.Issue{Path: "/input/" + clip(name, 80), Message: "is no argument of this call"})
-		}
-	}
-	if len(issues) == 0 && len(input) == 0 {
-		issues = append(issues, models.Issue{Path: "/input", Message: "must change at least one value; to refuse the call as it is, reject it"})
-	}
-	return input, issues, nil
 }

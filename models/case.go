@@ -1,6 +1,10 @@
 package models
 
-import "slices"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
 
 // CaseStatus is where a case stands. A claim is a lease on top of it, not a status.
 type CaseStatus string
@@ -53,6 +57,14 @@ type Instruction struct {
 	Question string          `json:"question,omitempty"`
 	Note     string          `json:"note,omitempty"`
 	Until    string          `json:"until,omitempty"` // a date
+}
+
+// UnmarshalJSON reads numbers of the input as they are written, not as floats.
+func (in *Instruction) UnmarshalJSON(text []byte) error {
+	type plain Instruction
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode((*plain)(in))
 }
 
 // Case is the work item people see.

@@ -295,9 +295,7 @@ func checkField(e Exit, field Field, text string, f facts) (value, problem strin
 		}
 		return email, ""
 	case FieldText:
-		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", "must be one line"
-		}
+		return text, models.CheckID(text)
 	}
 	return text, ""
 }

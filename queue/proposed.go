@@ -170,8 +170,10 @@ func completed(in ProposedInput) (models.ProposedRequest, []models.Issue) {
 			wrong(field, "must be filled in")
 		case n > most:
 			wrong(field, fmt.Sprintf("must have at most %d characters", most))
-		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			wrong(field, "must be one line")
+		default:
+			if problem := models.CheckLine(value); problem != "" {
+				wrong(field, problem)
+			}
 		}
 		return value
 	}

@@ -3,6 +3,7 @@ package queue
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apdesk/apdesk/models"
@@ -188,5 +189,31 @@ func TestPrivateNames(t *testing.T) {
 		if got := models.IsPrivateName(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
+	}
+}
+
+// An id that nobody can read, of whatever exit, is refused where it is typed: no other system has it.
+func TestAnIDWithSomethingUnseenIsRefusedOnEveryExit(t *testing.T) {
+	t.Parallel()
+	fields := 0
+	for _, set := range [][]Exit{exits, movedNonPO, withoutCulprit, {askAgent}} {
+		for _, e := range set {
+			for _, f := range e.Fields {
+				if f.Kind != FieldText {
+					continue
+				}
+				fields++
+				for text, want := range map[string]string{"4500018812": "", "Müller & Söhne": "", "4500\u202e018812": "cannot be seen", "4500\u200b": "cannot be seen", "4500\x00": "cannot be seen",
+					"45\u00ad00": "cannot be seen", "45\xff00": "cannot be seen", "4500\n4501": "one line", "4500\t4501": "one line"} {
+					value, problem := checkField(e, f, text, facts{})
+					if want == "" && (problem != "" || value != text) || want != "" && !strings.Contains(problem, want) {
+						t.Errorf("%s: %q is answered %q, %q", e.Code, text, value, problem)
+					}
+				}
+			}
+		}
+	}
+	if fields == 0 {
+		t.Error("no exit asks for an id")
 	}
 }

@@ -211,13 +211,8 @@ func (r reader) earlierRequest(v *visit, e *approvals.EarlierRequest) *views.Ear
 	default:
 		out.Came = r.tr("It is still open.")
 	}
-	names := make([]string, 0, len(e.Correction))
-	for name := range e.Correction {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		out.SentBack = append(out.SentBack, ui.Pair(name, r.shown(name, fmt.Sprint(e.Correction[name]))))
+	for _, c := range e.Correction {
+		out.SentBack = append(out.SentBack, ui.Pair(c.Name, r.shown(c.Name, c.Value)))
 	}
 	if e.SameCall {
 		out.Same = r.tr("It is the very same call as then.")
@@ -611,14 +606,9 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	}
 	if in := page.Instruction; in != nil && in.Kind == models.InstructRetryWith {
 		n := ui.Notice{Tone: ui.ToneInfo, Heading: v.tr("It was sent back: the agent calls again with a correction"), TestID: "sent-back"}
-		names := make([]string, 0, len(in.Input))
-		for name := range in.Input {
-			names = append(names, name)
-		}
-		slices.Sort(names)
 		var changed []string
-		for _, name := range names {
-			changed = append(changed, fmt.Sprintf("%s: %s", v.tr(ui.Label(name).Plain()), r.shown(name, fmt.Sprint(in.Input[name]))))
+		for _, c := range approvals.CorrectedValues(page.Arguments, in) {
+			changed = append(changed, fmt.Sprintf("%s: %s", v.argumentLabel(c.Name), r.shown(c.Name, c.Value)))
 		}
 		n.Text = ui.Foreign(strings.Join(changed, "; "))
 		out = append(out, n)
@@ -715,17 +705,19 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 		f.Reason.Value = refused.typed["reason"]
 	}
 	f.Version = strconv.FormatInt(page.Request.Version, 10)
-	pointer := map[string]string{}
-	for _, b := range page.Binding {
-		pointer[b.Pointer] = b.Name
-	}
 	for _, c := range page.Correctable {
-		field := ui.Field{ID: "back-" + c.Name, Name: "input." + c.Name, Label: v.tr(ui.Label(c.Name).Plain()), Value: c.Value}
+		field := ui.Field{ID: "back-" + strings.ReplaceAll(strings.TrimPrefix(c.Name, "/"), "/", "-"), Name: inputField(c.Name), Label: v.argumentLabel(c.Name), Value: c.Value}
+		if c.Deep() {
+			field.Label, field.Hint = v.part(c.Bound), v.tr("Stands inside the call at %s.", ui.Foreign(c.Name).Plain())
+		}
+		if strings.Contains(c.Value, "\n") {
+			field.Kind = ui.FieldArea // one line would lose the others
+		}
 		if slices.ContainsFunc(ui.Visible(c.Value), func(s ui.Segment) bool { return s.Mark }) {
 			// A field would show it as if the unseen characters were not there.
 			field.Value, field.Hint = "", v.tr("Holds characters that cannot be seen. Empty leaves it as it is.")
 		}
-		switch pointer["/"+c.Name] {
+		switch c.Bound {
 		case approvals.BoundAmount:
 			field.Kind, field.Suffix = ui.FieldAmount, page.Request.Currency
 		case approvals.BoundPostingDate:
@@ -766,6 +758,18 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 	c.Typed = append(c.Typed, pairs(v.tr("Reason"), form.typed["reason"])...)
 	c.Typed = append(c.Typed, v.inputEntries(inputsOf(form.typed))...)
 	return c, nil
+}
+
+// inputField is the field in which a value is typed.
+func inputField(name string) string { return "input." + name }
+
+// correctionFields are the fields of a correction that was typed, by the pointers of the service's issues.
+func correctionFields(typed map[string]string) map[string]string {
+	names := map[string]string{}
+	for name := range inputsOf(typed) {
+		names[issueField(approvals.CorrectionPath(name))] = inputField(name)
+	}
+	return names
 }
 
 // inputsOf are the fields input.<name> among what was typed, by name.

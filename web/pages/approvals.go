@@ -361,7 +361,7 @@ func (v *visit) refusedOnRequest(id string, err error, typed map[string]string, 
 		if sentBack {
 			which = formSendBack
 		}
-		form.refused, _ = v.refuse(err, which, v.tr("Nothing was decided"), typed, nil)
+		form.refused, _ = v.refuse(err, which, v.tr("Nothing was decided"), typed, correctionFields(typed))
 	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
 		form.late = ne
 		if sentBack {

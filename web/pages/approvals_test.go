@@ -9,11 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views/ui"
 	"github.com/apdesk/apdesk/web/wire"
 )
 
@@ -588,4 +591,75 @@ func TestTheProofIsFoundFromARequestOpenedInAList(t *testing.T) {
 	}
 	proof := fiona.get(from).doc.Find("[data-testid=proof-link]").AttrOr("href", "")
 	fiona.get(proof).wants(t, "proof", id)
+}
+
+// A value that no call can carry comes back at its field, with everything that was typed.
+func TestACorrectionThatNobodyCanUseComesBackAtItsField(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.ask(d.robot(), approvalFor("2100.00"))
+	fiona := d.signedIn("fiona")
+	seen := fiona.get("/approvals/" + request)
+	for _, c := range []struct{ field, value, want string }{
+		{"input.currency", "XXZ", "ISO 4217"}, {"input.currency", "usd", "ISO 4217"}, {"input.currency", "JPY", "correct the amount too"},
+		{"input.supplier_id", "V-\u202e1002", "cannot be seen"}, {"input.supplier_id", "V-\u00071002", "cannot be seen"}, {"input.invoice_id", "51\u200b05", "cannot be seen"},
+		{"input.amount", "2.100,00", "plain decimal"}, {"input.posting_date", "2026-02-30", "date"},
+	} {
+		back := fiona.send(seen, "send-back-form", one("reason", "Not like this.", "input.document_text", "", c.field, c.value))
+		if back.status != http.StatusUnprocessableEntity {
+			t.Fatalf("%s %q is answered %d", c.field, c.value, back.status)
+		}
+		form := back.doc.Find("[data-testid=send-back-form]")
+		field := form.Find("[name='" + c.field + "']")
+		id := field.AttrOr("id", "none")
+		if got := field.AttrOr("value", ""); got != c.value || field.AttrOr("aria-invalid", "") != "true" {
+			t.Errorf("%s was typed as %q and is now %q", c.field, c.value, got)
+		}
+		if said := form.Find("[id='" + id + "-error']").Text(); !strings.Contains(said, c.want) {
+			t.Errorf("%s %q: the field says %q", c.field, c.value, said)
+		}
+		if form.Find("textarea[name=reason]").Text() != "Not like this." || !strings.Contains(back.testID("approval-status"), "Pending") {
+			t.Errorf("%s %q: the reason is lost or something was decided", c.field, c.value)
+		}
+	}
+}
+
+// What stands inside a list or object of the call can be corrected too, and reads as what it is.
+func TestAValueInsideTheCallIsCorrectedOnThePage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.tx(models.Operator(company), func(tx *models.Tx) error {
+		return tx.SetBinding("post_lines", models.Binding{InvoiceID: "/invoice_id", Amount: "/lines/0/value", Currency: "/sum/currency"})
+	})
+	request := d.ask(d.robot(), `{"invoice": {"id": "5105600123", "supplier_id": "V-2001", "amount": "2100.00", "currency": "EUR"}, "amount": "2100.00", "currency": "EUR", "summary": "Post it",
+		"action": {"tool": "post_lines", "arguments": {"invoice_id": "5105600123", "note": "first\nsecond", "lines": [{"value": "2100.00", "tax": 399}], "sum": {"currency": "EUR"}}}}`)
+	fiona := d.signedIn("fiona")
+	seen := fiona.get("/approvals/" + request)
+	seen.wants(t, "send-back-form", "Amount", "Stands inside the call at /lines/0/value.", "/sum/currency")
+	wrong := fiona.send(seen, "send-back-form", one("reason", "Wrong.", "input./sum/currency", "XXZ"))
+	if said := wrong.doc.Find("[id='back-sum-currency-error']").Text(); wrong.status != http.StatusUnprocessableEntity || !strings.Contains(said, "ISO 4217") {
+		t.Errorf("answered %d, the field says %q", wrong.status, said)
+	}
+	if same := fiona.send(seen, "send-back-form", one("reason", "Wrong.", "input.note", "first\r\nsecond", "input./lines/0/value", "2100.00")); same.status != http.StatusUnprocessableEntity {
+		t.Errorf("sending back without a change is answered %d", same.status)
+	}
+	after := fiona.follow(fiona.send(seen, "send-back-form", one("reason", "Only a part came.", "input./lines/0/value", "210.00")))
+	after.wants(t, "sent-back", "lines › [1] › value: 210.00")
+	if strings.Contains(after.testID("sent-back"), "399") {
+		t.Error("what did not change is told as a correction")
+	}
+	fiona.get("/approvals/"+request+"/proof").wants(t, "proof", "lines › [1] › value: 210.00")
+}
+
+// What a form refuses as unseen is what the pages mark.
+func TestUnseenCharactersAreTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if text := string(r); utf8.ValidRune(r) && models.HasUnseen(text) != ui.Visible(text)[0].Mark {
+			t.Errorf("U+%04X is refused: %v, marked: %v", r, models.HasUnseen(text), ui.Visible(text)[0].Mark)
+		}
+	}
+	if !models.HasUnseen("\xff") || !ui.Visible("\xff")[0].Mark {
+		t.Error("a byte that is no text is let through")
+	}
 }

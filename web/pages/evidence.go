@@ -34,11 +34,16 @@ func seesBankData(by models.Principal) bool {
 
 // shown is a value that stands beside its name: what the reader may see of it. name may be a path.
 func (r reader) shown(name, value string) string {
-	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '/' || c == '.' })
-	if value == "" || r.bankData || !slices.ContainsFunc(append(parts, name), models.IsPrivateName) {
+	if value == "" || r.bankData || !isPrivatePath(name) {
 		return value
 	}
 	return r.tr(withheldText)
+}
+
+// isPrivatePath says whether a name, or a part of a path, is one of tax or bank data.
+func isPrivatePath(path string) bool {
+	parts := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '.' || c == '›' })
+	return slices.ContainsFunc(append(parts, path), models.IsPrivateName)
 }
 
 var withheldText = lang.Mark("shown to master data, finance lead and auditor only")

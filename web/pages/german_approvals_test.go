@@ -272,3 +272,28 @@ func TestACaseShowsOrderReceiptAndInvoiceSideBySide(t *testing.T) {
 		t.Error("a case without order and receipt shows a match")
 	}
 }
+
+// Every argument that the desk itself knows, and every field of an exit, has a German name.
+func TestArgumentsOfCallsHaveGermanNames(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.ask(d.robot(), approvalFor("500.00"))
+	fiona := d.inGerman("fiona")
+	page := fiona.get("/approvals/" + request)
+	var labels []string
+	page.doc.Find("[data-testid=send-back-form] label").Each(func(_ int, s *goquery.Selection) {
+		labels = append(labels, strings.TrimSpace(s.Contents().First().Text()))
+	})
+	if got, want := strings.Join(labels, ", "), "Betrag, Währung, Rechnungs-ID, Buchungsdatum, Lieferanten-ID, Text, Begründung, Danach"; got != want {
+		t.Errorf("the labels are %s, want %s", got, want)
+	}
+	back := fiona.follow(fiona.send(page, "send-back-form", one("reason", "Falsch.", "input.supplier_id", "V-3000", "input.invoice_id", "5105600999")))
+	back.wants(t, "sent-back", "Rechnungs-ID: 5105600999", "Lieferanten-ID: V-3000")
+	history := back.doc.Find("[data-live-region=timeline]").Text()
+	if !strings.Contains(history, "Lieferanten-ID") {
+		t.Errorf("the history is %s", history)
+	}
+	if strings.Contains(history, "Währung") {
+		t.Error("the history tells of values that nobody corrected")
+	}
+}

@@ -215,7 +215,7 @@ func (v *visit) proofAsked(p approvals.Proof) []views.ProofFact {
 	return proofFacts(v.tr("Asked by"), v.list(asked), v.tr("Stands behind"), v.list(behind), v.tr("Asked"), v.both(q.AskedAt)+", "+v.channel(q.Channel), v.trc("what is asked for", "For"), q.Summary,
 		v.tr("Invoice"), inv.ID, v.tr("Invoice number"), number, v.tr("Supplier"), supplier, v.tr("Invoice total"), v.money(inv.Amount, inv.Currency), v.tr("PO"), inv.PoID,
 		v.tr("Document type"), q.DocumentType, v.tr("Posting date"), v.date(q.PostingDate), v.tr("Cost centre"), q.CostCentre, v.tr("Case"), q.CaseID, v.tr("Run"), q.RunID,
-		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), v.kept(q.Reason), v.tr("Sent back with"), v.corrected(q.Instruction))
+		v.tr("Decided"), v.bothOr(q.DecidedAt), v.tr("Expiry"), v.expiryOf(q), v.tr("Reason"), v.kept(q.Reason), v.tr("Sent back with"), v.corrected(p.Call.Arguments, q.Instruction))
 }
 
 // expiryOf says when a request that nobody decided lapsed or lapses.
@@ -226,17 +226,11 @@ func (v *visit) expiryOf(q approvals.ProofRequest) string {
 	return v.both(q.ExpiresAt)
 }
 
-func (w words) corrected(in *models.Instruction) string {
-	if in == nil {
-		return ""
-	}
-	input := make(map[string]string, len(in.Input))
-	for name, value := range in.Input {
-		input[name] = fmt.Sprint(value)
-	}
+// corrected says what a call was sent back with.
+func (w words) corrected(call json.RawMessage, in *models.Instruction) string {
 	var parts []string
-	for _, e := range w.inputEntries(input) {
-		parts = append(parts, string(e.Key)+": "+input[string(e.Key)])
+	for _, c := range approvals.CorrectedValues(call, in) {
+		parts = append(parts, w.argumentLabel(c.Name)+": "+c.Value)
 	}
 	return strings.Join(parts, "; ")
 }

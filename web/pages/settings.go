@@ -70,6 +70,11 @@ func (r refusal) summary(fields ...ui.Field) []ui.FieldError {
 	return out
 }
 
+// issueField is the name of the field that a service's pointer is about: "/input/amount" is input.amount.
+func issueField(pointer string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+}
+
 // refuse turns the refusal of a service into that of a form. ok is false for errors that are not about
 // what was typed. names translates the service's pointers, "/period_closed_through", into field names;
 // without a translation the pointer's own name counts.
@@ -81,7 +86,7 @@ func (w words) refuse(err error, form, heading string, typed, names map[string]s
 	r = refusal{form: form, heading: heading, typed: typed, problems: map[string]string{}}
 	issues, _ := ne.Details["issues"].([]models.Issue)
 	for _, is := range issues {
-		name := strings.ReplaceAll(strings.TrimPrefix(is.Path, "/"), "/", ".")
+		name := issueField(is.Path)
 		if to, ok := names[name]; ok {
 			name = to
 		}

@@ -60,7 +60,8 @@ func (in ReportInput) check() error {
 }
 
 // Report keeps what came of the write of a redeemed approval. A failed write may still be reported as
-// posted; a posted one stays posted (CONFLICT). UNPROCESSABLE_ENTITY before the approval is redeemed.
+// posted; a posted one stays posted under its document number (CONFLICT), which may come later when the
+// first report had none. UNPROCESSABLE_ENTITY before the approval is redeemed.
 func (s *Service) Report(ctx context.Context, by models.Principal, approvalID string, in ReportInput, idem models.Idempotency) (ReportResult, error) {
 	if err := by.NeedScope(models.ScopeApprovalsWrite, models.ScopeMoney); err != nil {
 		return ReportResult{}, err
@@ -105,12 +106,7 @@ func report(tx *models.Tx, approvalID string, in ReportInput) (ReportResult, err
 	}
 	result := ReportResult{ApprovalID: a.ID, RequestID: r.ID, InvoiceID: r.InvoiceID, Status: in.Status, DocumentNumber: in.DocumentNumber, Message: in.Message, ReportedAt: tx.Now}
 	if a.ReportStatus == string(ReportPosted) {
-		if in.Status == ReportPosted && in.DocumentNumber == a.DocumentNumber {
-			result.Message, result.ReportedAt = a.ReportMessage, a.ReportedAt
-			return result, nil
-		}
-		return ReportResult{}, models.E(models.Conflict, fmt.Sprintf("This write was reported as posted with document number %q on %s; that stands.", a.DocumentNumber, when(a.ReportedAt)),
-			map[string]any{"request_id": r.ID, "document_number": a.DocumentNumber})
+		return addToPosted(tx, r, a, in, result)
 	}
 	err = setReport(tx, a, map[string]any{"report_status": in.Status, "document_number": in.DocumentNumber, "report_message": in.Message, "reported_at": tx.Now})
 	if err != nil {
@@ -122,6 +118,31 @@ func report(tx *models.Tx, approvalID string, in ReportInput) (ReportResult, err
 	notify(tx, r)
 	return result, tx.Audit("write.reported", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "status": in.Status, "document_number": in.DocumentNumber,
 		"message": in.Message, "before": a.ReportStatus})
+}
+
+// addToPosted answers a further report of a posted write with what stands. The document number may be
+// filled in once; anything that differs is a CONFLICT.
+func addToPosted(tx *models.Tx, r models.ApprovalRequest, a models.Approval, in ReportInput, result ReportResult) (ReportResult, error) {
+	result.DocumentNumber, result.Message, result.ReportedAt = a.DocumentNumber, a.ReportMessage, a.ReportedAt
+	details := map[string]any{"request_id": r.ID, "document_number": a.DocumentNumber}
+	switch {
+	case in.Status == ReportPosted && (in.DocumentNumber == "" || in.DocumentNumber == a.DocumentNumber):
+		return result, nil
+	case a.DocumentNumber != "":
+		return ReportResult{}, models.E(models.Conflict, fmt.Sprintf("This write was reported as posted with document number %q on %s; that stands.", a.DocumentNumber, when(a.ReportedAt)), details)
+	case in.Status != ReportPosted:
+		return ReportResult{}, models.E(models.Conflict, fmt.Sprintf("This write was reported as posted on %s; that stands. Only its document number may still be added.", when(a.ReportedAt)), details)
+	}
+	result.DocumentNumber = in.DocumentNumber
+	columns := map[string]any{"document_number": in.DocumentNumber}
+	if a.ReportMessage == "" {
+		columns["report_message"], result.Message = in.Message, in.Message
+	}
+	if err := setReport(tx, a, columns); err != nil {
+		return ReportResult{}, err
+	}
+	notify(tx, r)
+	return result, tx.Audit("write.numbered", r.Ref(), map[string]any{"approval": models.MaskID(a.ID), "document_number": in.DocumentNumber, "message": in.Message})
 }
 
 func setReport(tx *models.Tx, a models.Approval, columns map[string]any) error {

@@ -824,3 +824,56 @@ func TestRules(t *testing.T) {
 		}
 	})
 }
+
+// A document number that comes after the report is added once; what stands is never replaced.
+func TestADocumentNumberMayComeAfterTheReport(t *testing.T) {
+	onBoth(t, func(t *testing.T, d *desk, clock *modelstest.Clock) {
+		d.rule(financeRule(1))
+		request, id := d.approved(ask(t, "1.00"))
+		if _, err := d.redeem("sap", id, "k", arguments("1.00")); err != nil {
+			t.Fatal(err)
+		}
+		report := func(in approvals.ReportInput) (approvals.ReportResult, error) {
+			clock.Advance(time.Minute)
+			return d.svc.Report(t.Context(), d.mcp("sap"), id, in, models.Idempotency{})
+		}
+		posted := approvals.ReportInput{Status: approvals.ReportPosted}
+		first, err := report(posted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = report(approvals.ReportInput{Status: approvals.ReportFailed})
+		if ne := wantCode(t, err, models.Conflict); strings.Contains(ne.Message, `""`) || !strings.Contains(ne.Message, "may still be added") {
+			t.Errorf("failed after posted is told %q", ne.Message)
+		}
+		numbered := approvals.ReportInput{Status: approvals.ReportPosted, DocumentNumber: "4711", Message: "numbered by the night run"}
+		for range 2 { // the second time is a retry
+			got, err := report(numbered)
+			if err != nil || got.DocumentNumber != "4711" || got.Message != numbered.Message || !got.ReportedAt.Equal(first.ReportedAt.Time) {
+				t.Fatalf("a number that was missing is answered %+v, %v", got, err)
+			}
+		}
+		if again, err := report(posted); err != nil || again.DocumentNumber != "4711" {
+			t.Errorf("the first report again is answered %+v, %v", again, err)
+		}
+		for _, other := range []approvals.ReportInput{{Status: approvals.ReportPosted, DocumentNumber: "4712"}, {Status: approvals.ReportFailed}, {Status: approvals.ReportFailed, DocumentNumber: "4711"}} {
+			_, err = report(other)
+			if ne := wantCode(t, err, models.Conflict); !strings.Contains(ne.Message, `document number "4711"`) {
+				t.Errorf("%+v is told %q", other, ne.Message)
+			}
+		}
+		page, err := d.svc.Page(t.Context(), d.web("lars"), request)
+		if err != nil || page.Grant.DocumentNumber != "4711" || page.Grant.Report != approvals.ReportPosted {
+			t.Errorf("%+v, %v", page.Grant, err)
+		}
+		told := 0
+		for _, action := range d.trail(request) {
+			if action == "write.reported" || action == "write.numbered" {
+				told++
+			}
+		}
+		if told != 2 {
+			t.Errorf("the trail has %v", d.trail(request))
+		}
+	})
+}

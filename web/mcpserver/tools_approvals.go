@@ -96,7 +96,7 @@ func (h *handler) reportWrite() *tool {
 	return &tool{
 		name: "report_write", title: "Report how an approved write ended",
 		description: "For the system that makes the write. After redeem_approval, says whether the write was posted (with document_number) or failed (with message). A write reported as failed may be tried again under the same approval and idempotency_key, " +
-			"and then be reported as posted. Silence for 15 minutes alarms the people who approved.",
+			"and then be reported as posted. A posted write reported without its document number may be reported once more with it. Silence for 15 minutes alarms the people who approved.",
 		scopes: []models.Scope{models.ScopeApprovalsWrite, models.ScopeMoney}, roles: []models.Role{models.RoleERP},
 		spec: wire.ReportArguments, output: reflect.TypeFor[approvals.ReportResult](),
 		run: func(ctx context.Context, c *call) (any, error) {

@@ -260,3 +260,30 @@ func TestTheProofOfAnApprovalCanBeCheckedByItself(t *testing.T) {
 		t.Errorf("another company's person is answered %d", p.status)
 	}
 }
+
+// A document number that the ERP adds later is on every page that shows the write.
+func TestADocumentNumberAddedLaterIsShownEverywhere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.ask(d.robot(), approvalFor("500.00"))
+	d.approve("fiona", models.RoleFinanceLead, request)
+	view, err := d.approvals.Get(t.Context(), d.robot(), request) // afterwards the id is shown no more
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.post(request, "500.00", "")
+	_, err = d.approvals.Report(t.Context(), d.sap(), view.ApprovalID, approvals.ReportInput{Status: approvals.ReportPosted, DocumentNumber: "5100004711"}, models.Idempotency{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lars := d.signedIn("lars")
+	for _, path := range []string{"/approvals/" + request, "/approvals/" + request + "/proof", "/invoices/5105600123", "/invoices/5105600123?show=money", "/approvals?tab=decided"} {
+		if !strings.Contains(lars.get(path).raw, "5100004711") {
+			t.Errorf("%s does not show the number", path)
+		}
+	}
+	if history := lars.get("/approvals/" + request).doc.Find("[data-live-region=timeline]").Text(); !strings.Contains(history, "added the document number of the write") {
+		t.Errorf("the history is %s", history)
+	}
+	d.inGerman("lars").get("/approvals/"+request).isGerman(t, "a number added later")
+}

@@ -355,6 +355,8 @@ func (w words) tellApproval(e models.AuditEvent, d eventData) told {
 		return told{what: w.tr("tried to use an approval and was refused"), details: pairs(w.tr("Why"), w.said(strings.ReplaceAll(d.Reason, "_", " ")))}
 	case "write.reported":
 		return told{what: w.tr("reported the write as %s", w.said(strings.ReplaceAll(d.Status, "_", " "))), details: pairs(w.tr("Document"), d.DocumentNumber, w.tr("Message"), d.Message)}
+	case "write.numbered":
+		return told{what: w.tr("added the document number of the write"), details: pairs(w.tr("Document"), d.DocumentNumber, w.tr("Message"), d.Message)}
 	case "report.overdue":
 		return told{what: w.tr("told approver and AP lead that no report came")}
 	}

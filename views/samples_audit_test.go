@@ -36,3 +36,27 @@ func sampleAudit() views.AuditPage {
 			Note: "apdesk/1000\n410\nagZ+poyA2cstsg+Ih0kQr+P/y9ujr6gAq65RS6BXUD8=\ntime 2026-10-04T22:00:00Z\n\n— apdesk 5cq1k3Hn0B6m8u1dGqvT2V0nq0gW6N1m5vOq7wPzWb3nX6f2w4o1p8C9d0E1f2G3h4I5j6K7l8M9n0O1p2Q3r4==\n"}},
 	}
 }
+
+func sampleReports() views.ReportsPage {
+	numbers := func(names ...string) (columns []views.FigureColumn) {
+		for _, n := range names {
+			columns = append(columns, views.FigureColumn{Name: n})
+		}
+		return columns
+	}
+	return views.ReportsPage{Page: samplePage("Reports", "/reports"), Lead: "What came, what was decided and how fast, in days of Europe/Berlin.", CSV: "/reports.csv",
+		Tabs: []ui.Tab{{Label: "Last 7 days", URL: "/reports", Current: true}, {Label: "This month", URL: "/reports?from=2026-10-01"}},
+		Form: views.FilterForm{URL: "/reports", Fields: []ui.Field{{Name: "from", Label: "First day", Kind: ui.FieldDate, Value: "2026-09-29"}, {Name: "to", Label: "Last day", Kind: ui.FieldDate, Value: "2026-10-05"}}},
+		Cut:  "More happened in this period than is counted at once: the last 100,000 of each kind are. Choose fewer days.",
+		Tables: []views.FigureTable{
+			{ID: "queues", Heading: "Queues", Note: "A case that was moved counts where it is now. In time is what people resolved before it was overdue.",
+				Columns: numbers("Queue", "Came", "Resolved", "In time", "Half of them within", "Open now", "Overdue now"),
+				Rows: []views.FigureRow{{Name: "Accounts payable", URL: "/queues/ap", Cells: []string{"1,204", "1,198", "1,150 of 1,198", "3 business hours", "37", "2"}},
+					{Name: "Procurement", URL: "/queues/procurement", Cells: []string{"0", "0", "", "", "0", "0"}}}},
+			{ID: "codes", Heading: "What agents stopped at, and how it ended", Columns: []views.FigureColumn{{Name: "Outcome"}, {Name: "Came"}, {Name: "Decisions", Text: true}},
+				Rows: []views.FigureRow{{Name: "Purchase order closed", Code: "PO_CLOSED", Cells: []string{"12", "Reopen the purchase order 7 · Use another purchase order 4 · Reject the invoice 1"}}}},
+			{ID: "people", Heading: "Work by person", Empty: "Nobody decided anything.", Columns: numbers("Person", "Cases decided"),
+				Rows: []views.FigureRow{{Name: hostileScript, URL: "/settings/people/usr_1", Cells: []string{"3"}}}},
+			{ID: "prompts", Heading: "Invoices people were asked about most", Empty: "None."},
+		}}
+}

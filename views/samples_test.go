@@ -509,6 +509,7 @@ func gallery() map[string]templ.Component {
 		"bulk-result":       views.BulkResult(sampleBulkResult()),
 		"approval-spent":    views.Approval(spentApproval()),
 		"audit":             views.AuditTrail(sampleAudit()),
+		"reports":           views.Reports(sampleReports()),
 		"holds":             views.Holds(sampleHoldsPage()),
 		"hold":              views.Hold(sampleHold()),
 		"settings":          views.Settings(sampleSettings()),

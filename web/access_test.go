@@ -54,6 +54,7 @@ var pageAccess = map[string]who{
 	"GET /confirmations/:id": people, "GET /holds/:id": people, "GET /files/:id": people, "GET /invoices": people, "GET /invoices/*": people,
 	"GET /approvals/:id/revoke": only(models.RoleFinanceLead), "GET /approvals/:id/withdraw": only(),
 	"GET /audit": {roles: models.AuditReaders()}, "GET /audit.csv": {roles: models.AuditReaders()}, "GET /audit.jsonl": {roles: models.AuditReaders()},
+	"GET /reports": {roles: models.AuditReaders()}, "GET /reports.csv": {roles: models.AuditReaders()},
 	"GET /settings/people": people, "GET /settings/people/:id": people, "GET /settings/people/:id/deactivate": only(models.RoleAdmin),
 	"GET /settings/delegations": people, "GET /settings/security": people, "GET /settings/servers": people,
 	"GET /settings/rules": people, "GET /settings/rules.csv": people, "GET /settings/rules/:id": people, "GET /settings/rules/history": people,

@@ -518,7 +518,7 @@ func TestWithoutScriptEveryFieldAndButtonCanBeSeen(t *testing.T) {
 	}{
 		{petra, []string{"/queues/procurement", "/cases/" + id, "/settings/me", "/settings/me/security", "/settings/tokens"}},
 		{fiona, []string{"/approvals", "/approvals/" + request, "/settings", "/settings/servers", "/settings/delegations"}},
-		{adam, []string{"/settings", "/settings/people", "/settings/rules", "/settings/rules/import", "/settings/rules/try", "/settings/hours", "/settings/security", "/audit"}},
+		{adam, []string{"/settings", "/settings/people", "/settings/rules", "/settings/rules/import", "/settings/rules/try", "/settings/hours", "/settings/security", "/audit", "/reports"}},
 	} {
 		w := c.window(t)
 		w.withoutScript()

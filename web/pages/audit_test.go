@@ -106,7 +106,7 @@ func TestTheTrailIsFilteredByPlainAddresses(t *testing.T) {
 func (d *desk) as(name string) models.Principal {
 	u := d.users[name]
 	return models.Principal{UserID: u.ID, UserName: u.Name, Kind: models.KindPerson, WorkspaceID: company, Channel: models.ChannelWeb,
-		Roles: map[string][]models.Role{"lars": {models.RoleAPLead}, "fiona": {models.RoleFinanceLead}}[name]}
+		Roles: map[string][]models.Role{"lars": {models.RoleAPLead}, "fiona": {models.RoleFinanceLead}, "petra": {models.RoleProcurement}}[name]}
 }
 
 func mustDate(t *testing.T, s string) models.Date {

@@ -24,13 +24,20 @@ func TestAGermanReadsTheSettingsPeopleRulesAndTheTrailInGerman(t *testing.T) {
 		"adam":  {"/settings/people/" + d.users["fiona"].ID + "/deactivate", "/settings/rules/import"},
 		"lars":  {"/settings/rules/import"},
 		"fiona": nil,
-		"audra": {"/audit", "/audit?refused=1"},
+		"audra": {"/audit", "/audit?refused=1", "/reports", "/reports?from=x"},
 	} {
 		v := e.signedIn(who)
 		v.headers = map[string]string{"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 		for _, path := range append(append([]string{}, pages...), more...) {
 			p := v.do(http.MethodGet, path, nil)
-			if wanted := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[path == "/settings/people/usr_nobody"]; p.status != wanted {
+			wanted := http.StatusOK
+			switch path {
+			case "/settings/people/usr_nobody":
+				wanted = http.StatusNotFound
+			case "/reports?from=x":
+				wanted = http.StatusUnprocessableEntity
+			}
+			if p.status != wanted {
 				t.Errorf("%s reads %s and is answered %d", who, path, p.status)
 			}
 			if lang, _ := p.doc.Find("html").Attr("lang"); lang != "de" {

@@ -224,6 +224,7 @@ func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup 
 		settings.Items = append(settings.Items, item(v.tr("Approval rules"), "/settings/rules", "", "", "nav-rules"), item(v.tr("Away"), delegationsPath, "", "", "nav-away"))
 	}
 	if readsAudit(v.by) {
+		desk.Items = append(desk.Items, item(v.tr("Reports"), reportsPath, "", "", "nav-reports"))
 		settings.Items = append(settings.Items, item(v.tr("Audit trail"), auditPath, "", "", "nav-audit"))
 	}
 	if kept := v.viewsNav(beside.views, beside.allViews, self); kept != nil {

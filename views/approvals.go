@@ -72,6 +72,7 @@ type Total struct {
 type PickForm struct {
 	URL     templ.SafeURL
 	CSRF    string
+	From    string // address of this list
 	AllURL  templ.SafeURL
 	NoneURL templ.SafeURL
 	All     bool // all on the page are ticked

@@ -54,7 +54,7 @@ type Claim struct {
 	Text                              string // "Claimed by you until 14:30"
 	CanClaim, CanRelease, CanTakeOver bool
 	ClaimURL, ReleaseURL, TakeOverURL templ.SafeURL
-	Version                           string
+	Hidden                            []ui.Hidden // of each of these forms
 }
 
 // EarlierDecision is a decision on the same error within a day.

@@ -947,7 +947,7 @@ func claimForm(p CasePage, url string, b ui.Button) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.PostFormOf(ui.PostForm{
 			URL: templ.SafeURL(url), CSRF: p.Page.CSRF, Button: b,
-			Hidden: []ui.Hidden{{Name: "version", Value: p.Claim.Version}},
+			Hidden: p.Claim.Hidden,
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

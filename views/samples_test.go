@@ -250,7 +250,7 @@ func sampleCase() views.CasePage {
 		QueueName: "Procurement", QueueURL: "/queues/procurement",
 		Status: ui.Badge{Text: "open", Tone: ui.ToneInfo, Sign: ui.SignOpen, TestID: "case-status"}, Due: due(42 * time.Minute), Opened: ago(46 * time.Minute),
 		Reason: "stopped at a named error",
-		Claim:  views.Claim{Text: "Claimed by you until 12:00", CanRelease: true, ReleaseURL: "/cases/case_01k6v8a/release", Version: "3"},
+		Claim:  views.Claim{Text: "Claimed by you until 12:00", CanRelease: true, ReleaseURL: "/cases/case_01k6v8a/release", Hidden: []ui.Hidden{{Name: "version", Value: "3"}}},
 		Marks: []ui.Notice{
 			{Tone: ui.ToneWarn, Text: "The agent made no corrected retry for PO_NOT_FOUND before it handed over.", TestID: "mark"},
 		},

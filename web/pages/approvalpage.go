@@ -256,7 +256,7 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 	}
 	badge.TestID = "approval-status"
 	out := views.ApprovalPage{
-		Page: around, ID: q.ID, BackURL: v.link("/approvals"), ProofURL: proofURL(q.ID), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(v.askedBy(page)),
+		Page: around, ID: q.ID, BackURL: v.link("/approvals"), ProofURL: withFrom(proofURL(q.ID), v.from()), Status: badge, Asked: v.at(q.CreatedAt), AskedBy: ui.Foreign(v.askedBy(page)),
 		OnBehalf: v.onBehalf(page.OnBehalf), CallHeading: v.callHeading(page), Sentence: v.writeSentence(page),
 		Amount: v.number(page.Amount), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,
@@ -395,7 +395,7 @@ func (v *visit) askForm(page approvals.RequestPage, form voteForm) *views.AskFor
 		return nil
 	}
 	refused := form.refused.of(formAsk)
-	f := &views.AskForm{Form: v.form(requestURL(page.Request.ID) + "/ask"), Question: refused.field(ui.Field{Name: "question", Label: v.tr("Question"), Kind: ui.FieldArea, Required: true,
+	f := &views.AskForm{Form: v.recordForm(requestURL(page.Request.ID) + "/ask"), Question: refused.field(ui.Field{Name: "question", Label: v.tr("Question"), Kind: ui.FieldArea, Required: true,
 		Hint: v.tr("The agent reads it and answers here. The request stays open meanwhile, and can be decided.")})}
 	f.Version = strconv.FormatInt(page.Request.Version, 10)
 	f.Heading, f.Errors = refused.heading, refused.summary(f.Question)
@@ -618,10 +618,10 @@ func (v *visit) requestNotices(page approvals.RequestPage, r reader) []ui.Notice
 	}
 	if page.CanRevoke {
 		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You approved this. Until it is used you can take the approval back.")), LinkText: v.tr("Revoke the approval…"),
-			URL: requestURL(q.ID) + "/revoke", TestID: "can-revoke"})
+			URL: withFrom(requestURL(q.ID)+"/revoke", v.from()), TestID: "can-revoke"})
 	}
 	if open && v.by.Has(models.RoleAgent) && slices.ContainsFunc(page.Asked, func(u models.User) bool { return u.ID == v.by.UserID }) {
-		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You asked for this yourself.")), LinkText: v.tr("Withdraw the request…"), URL: requestURL(q.ID) + "/withdraw", TestID: "can-withdraw"})
+		out = append(out, ui.Notice{Tone: ui.ToneInfo, Text: ui.Foreign(v.tr("You asked for this yourself.")), LinkText: v.tr("Withdraw the request…"), URL: withFrom(requestURL(q.ID)+"/withdraw", v.from()), TestID: "can-withdraw"})
 	}
 	return out
 }
@@ -659,7 +659,7 @@ func (v *visit) voteForm(page approvals.RequestPage, form voteForm) (*views.Vote
 	if form.refused.form == formSendBack || form.refused.form == formAsk {
 		typed = nil
 	}
-	f := &views.VoteForm{Form: v.form(requestURL(q.ID) + "/vote"), ApproveLabel: v.tr("Approve %s", v.money(q.Amount, q.Currency)),
+	f := &views.VoteForm{Form: v.recordForm(requestURL(q.ID) + "/vote"), ApproveLabel: v.tr("Approve %s", v.money(q.Amount, q.Currency)),
 		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Needed to reject. Kept on the trail, beside your name."), Value: typed["reason"], Error: refused.problems["reason"]}}
 	f.Version = strconv.FormatInt(q.Version, 10)
 	fields := []ui.Field{f.Reason}
@@ -698,7 +698,7 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 		return nil
 	}
 	refused := form.refused.of(formSendBack)
-	f := &views.SendBackForm{Form: v.form(requestURL(page.Request.ID) + "/vote"),
+	f := &views.SendBackForm{Form: v.recordForm(requestURL(page.Request.ID) + "/vote"),
 		Reason: ui.Field{ID: "back-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true, Error: refused.problems["reason"]},
 		What:   v.tr("This refuses the call and tells the agent what to change. You cannot approve the corrected call yourself.")}
 	if refused.typed != nil {

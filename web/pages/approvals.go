@@ -204,7 +204,7 @@ func (v *visit) pickable(out *views.ApprovalsPage, query []string) {
 	for i := range out.Rows {
 		out.Rows[i].Pick, out.Rows[i].Picked = true, all
 	}
-	out.Pick = &views.PickForm{URL: "/approvals/bulk", CSRF: v.csrf, All: all, AllURL: v.link("/approvals", append(slices.Clone(query), "select", "all")...), NoneURL: v.link("/approvals", query...)}
+	out.Pick = &views.PickForm{From: listPath(string(v.link("/approvals", query...))), URL: "/approvals/bulk", CSRF: v.csrf, All: all, AllURL: v.link("/approvals", append(slices.Clone(query), "select", "all")...), NoneURL: v.link("/approvals", query...)}
 }
 
 // waitingTotals are the sums of what waits: of all of it when one page holds it, or when they are asked
@@ -402,7 +402,7 @@ func (v *visit) askToTakeBack(how takingBack, may func(id string) error) error {
 	}
 	err := may(id)
 	if models.IsCode(err, models.Conflict) {
-		return seeOther(v.c, string(requestURL(id))) // which says what became of it
+		return v.backTo(requestURL(id)) // which says what became of it
 	}
 	if err != nil {
 		return err
@@ -454,7 +454,7 @@ func (v *visit) takeBack(how takingBack, act func(id, reason string) error) erro
 	err := act(id, typed["reason"])
 	if err == nil {
 		v.p.say(v.c, how.message)
-		return seeOther(v.c, string(requestURL(id)))
+		return v.backTo(requestURL(id))
 	}
 	if models.IsCode(err, models.Conflict) {
 		return v.renderApproval(id, http.StatusConflict, voteForm{late: asNamed(err), typed: typed})
@@ -477,14 +477,14 @@ func (v *visit) confirmOnRequest(how takingBack, status int, refused refusal) er
 	if err != nil {
 		return err
 	}
-	page, err := v.page(v.tr(how.heading), requestURL(id), "")
+	page, err := v.page(v.tr(how.heading), withFrom(requestURL(id), v.from()), "")
 	if err != nil {
 		return err
 	}
 	reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true})
-	form := v.form(requestURL(id) + templ.SafeURL(how.path))
+	form := v.recordForm(requestURL(id) + templ.SafeURL(how.path))
 	form.Heading, form.Errors = refused.heading, refused.summary(reason)
 	return render(v.c, status, views.Confirm(views.ConfirmPage{Page: page, Heading: v.tr(how.heading), Text: v.tr(how.text),
 		Facts: []ui.Entry{ui.Pair(v.tr("Request"), r.Request.Summary), ui.Pair(v.tr("Amount"), v.money(r.Request.Amount, r.Request.Currency)), ui.Pair(v.tr("Invoice"), r.Request.InvoiceID)},
-		Form:  form, Fields: []ui.Field{reason}, Button: ui.Button{Label: v.tr(how.button), Variant: ui.ButtonDanger}, CancelURL: requestURL(id)}))
+		Form:  form, Fields: []ui.Field{reason}, Button: ui.Button{Label: v.tr(how.button), Variant: ui.ButtonDanger}, CancelURL: withFrom(requestURL(id), v.from())}))
 }

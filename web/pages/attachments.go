@@ -73,7 +73,7 @@ func (v *visit) attachFile() error {
 	}
 	if err == nil {
 		v.p.say(v.c, "file_added")
-		return seeOther(v.c, string(caseURL(id))+"#files")
+		return v.backTo(caseURL(id) + "#files")
 	}
 	r, ok := v.refuse(err, formFile, v.tr("The file was not added"), nil, nil)
 	if !ok {
@@ -144,7 +144,7 @@ func (v *visit) files(page queue.CasePage, refused refusal) (views.Files, error)
 		}
 	}
 	if page.CanComment {
-		out.Form = &views.UploadForm{Form: v.form(caseURL(page.Case.CaseID) + "/files"), Error: refused.problems["file"], MaxSize: models.MaxFile}
+		out.Form = &views.UploadForm{Form: v.recordForm(caseURL(page.Case.CaseID) + "/files"), Error: refused.problems["file"], MaxSize: models.MaxFile}
 		out.Form.Heading, out.Form.Errors = refused.heading, refused.summary(ui.Field{Name: "file", Label: v.tr("Add a file"), Error: refused.problems["file"]})
 	}
 	return out, nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/models/modelstest"
 )
@@ -48,7 +50,11 @@ func (v *visitor) addFile(p page, name, content string) page {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return page{status: res.StatusCode, location: res.Header.Get("Location"), header: res.Header, raw: string(raw)}
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(raw))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return page{status: res.StatusCode, location: res.Header.Get("Location"), header: res.Header, doc: doc, raw: string(raw)}
 }
 
 const tinyPNG = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR<script>alert(1)</script>"

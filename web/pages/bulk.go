@@ -85,7 +85,7 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 	if pageErr != nil {
 		return pageErr
 	}
-	out := views.BulkPage{Page: page, BackURL: v.link("/approvals")}
+	out := views.BulkPage{Page: page, BackURL: v.listAt("/approvals")}
 	if ne, named := models.AsNamed(err); named && ne.Code == models.ValidationError {
 		out.Lead, out.Problem = v.tr("Nothing is approved."), v.problem(whatIsWrong(ne))
 		return render(v.c, http.StatusUnprocessableEntity, views.BulkPreview(out))
@@ -105,7 +105,7 @@ func (v *visit) renderBulk(status int, choices []approvals.BulkChoice, skipMarke
 	if preview.Count > 0 {
 		out.Totals = v.totals(v.tr("What would be approved"), preview.Totals)
 		reason := refused.field(ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Not needed. Kept on the trail of each.")})
-		out.Form = &views.BulkForm{Form: v.form("/approvals/bulk/approve"), Reason: reason, Approve: v.trn("Approve %d request", "Approve %d requests", preview.Count), PreviewURL: "/approvals/bulk"}
+		out.Form = &views.BulkForm{Form: v.recordForm("/approvals/bulk/approve"), Reason: reason, Approve: v.trn("Approve %d request", "Approve %d requests", preview.Count), PreviewURL: "/approvals/bulk"}
 		if marked > 0 && marked < len(preview.Items) {
 			out.Form.LeaveMarked = v.tr("Leave out the %d to look at", marked)
 		}
@@ -134,7 +134,7 @@ func (w words) bulkLead(can, of, marked int) string {
 }
 
 func (v *visit) bulkItem(i approvals.BulkItem) views.BulkItem {
-	out := views.BulkItem{ID: i.RequestID, URL: requestURL(i.RequestID), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
+	out := views.BulkItem{ID: i.RequestID, URL: withFrom(requestURL(i.RequestID), v.from()), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
 		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), OnBehalf: i.OnBehalfOf, Expires: v.expires(i.ExpiresAt), Why: ui.Foreign(v.said(i.Why)), OwnPage: i.OwnPage, Mark: len(i.Look) > 0}
 	if !i.Amount.IsZero() {
 		out.Amount, out.Currency = v.number(i.Amount), i.Amount.Currency()
@@ -177,7 +177,7 @@ func (v *visit) approveBulk() error {
 	if err != nil {
 		return err
 	}
-	out := views.BulkResultPage{Page: page, BackURL: v.link("/approvals")}
+	out := views.BulkResultPage{Page: page, BackURL: v.listAt("/approvals")}
 	tally := map[approvals.BulkOutcome]int{}
 	for _, i := range result.Items {
 		tally[i.Outcome]++
@@ -207,7 +207,7 @@ func (w words) bulkResultLead(tally map[approvals.BulkOutcome]int) string {
 }
 
 func (v *visit) bulkAnswer(i approvals.BulkAnswer) views.BulkAnswer {
-	out := views.BulkAnswer{ID: i.RequestID, URL: requestURL(i.RequestID), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
+	out := views.BulkAnswer{ID: i.RequestID, URL: withFrom(requestURL(i.RequestID), v.from()), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
 		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), Why: ui.Foreign(v.said(i.Why))}
 	if !i.Amount.IsZero() {
 		out.Amount, out.Currency = v.number(i.Amount), i.Amount.Currency()
@@ -242,7 +242,7 @@ func (v *visit) askAgent() error {
 	if err == nil {
 		v.sent(id, formAsk)
 		v.p.say(v.c, "asked_about")
-		return seeOther(v.c, string(requestURL(id)))
+		return v.backTo(requestURL(id))
 	}
 	if ne, named := models.AsNamed(err); named && ne.Code != models.ValidationError {
 		return v.refusedOnRequest(id, err, map[string]string{"reason": typed["question"]}, false)

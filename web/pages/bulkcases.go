@@ -219,7 +219,7 @@ func (v *visit) bulkCaseOf(i queue.BulkItem) views.BulkCase {
 	out := views.BulkCase{ID: i.CaseID, Found: i.Found}
 	if i.Found {
 		out.Row = v.caseRows([]queue.CaseItem{i.CaseItem}, true)[0]
-		out.Row.URL = caseURL(i.CaseID)
+		out.Row.URL = withFrom(caseURL(i.CaseID), listPath(v.typed("back")["back"]))
 	}
 	return out
 }

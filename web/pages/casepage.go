@@ -120,7 +120,7 @@ func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.I
 func (v *visit) claim(page queue.CasePage) views.Claim {
 	at := caseURL(page.Case.CaseID)
 	c := views.Claim{CanClaim: page.Claim.CanClaim, CanRelease: page.Claim.CanRelease, CanTakeOver: page.Claim.CanTakeOver,
-		ClaimURL: at + "/claim", ReleaseURL: at + "/release", TakeOverURL: at + "/take-over", Version: fmt.Sprint(page.Case.Version)}
+		ClaimURL: at + "/claim", ReleaseURL: at + "/release", TakeOverURL: at + "/take-over", Hidden: append(v.along(), ui.Hidden{Name: "version", Value: fmt.Sprint(page.Case.Version)})}
 	switch {
 	case page.Case.Status == models.CaseResolved:
 	case page.Claim.Mine:
@@ -228,7 +228,7 @@ func (r reader) handover(h queue.HandoverView, page queue.CasePage) views.Handov
 }
 
 func (v *visit) commentForm(id string, refused refusal) *views.CommentForm {
-	f := &views.CommentForm{Form: v.form(caseURL(id) + "/comments"),
+	f := &views.CommentForm{Form: v.recordForm(caseURL(id) + "/comments"),
 		Text:    refused.field(ui.Field{Name: "text", Label: v.tr("Comment"), Kind: ui.FieldArea, Required: true, Rows: 2}),
 		Mention: refused.field(ui.Field{Name: "mention", Label: v.tr("Tell somebody"), Hint: v.tr("They get a notice. Or write @ and a name in the comment.")})}
 	f.Heading, f.Errors = refused.heading, refused.summary(f.Text, f.Mention)
@@ -236,7 +236,7 @@ func (v *visit) commentForm(id string, refused refusal) *views.CommentForm {
 }
 
 func (v *visit) decisionForm(page queue.CasePage, form caseForm) *views.DecisionForm {
-	f := &views.DecisionForm{Form: v.form(caseURL(page.Case.CaseID) + "/decision"),
+	f := &views.DecisionForm{Form: v.recordForm(caseURL(page.Case.CaseID) + "/decision"),
 		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true, Value: form.typed["reason"], Error: form.decision.problems["reason"],
 			Hint: v.tr("Kept on the trail, beside your name.")}}
 	f.Version = fmt.Sprint(page.Case.Version)

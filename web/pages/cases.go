@@ -36,7 +36,7 @@ func (v *visit) onCase(message string, act func(id string) error) error {
 		return err
 	}
 	v.p.say(v.c, message)
-	return seeOther(v.c, string(caseURL(id)))
+	return v.backTo(caseURL(id))
 }
 
 // claimCase is POST /cases/{id}/claim.
@@ -76,7 +76,7 @@ func (v *visit) commentCase() error {
 	if err == nil {
 		v.sent(id, formComment)
 		v.p.say(v.c, "commented")
-		return seeOther(v.c, string(caseURL(id)))
+		return v.backTo(caseURL(id))
 	}
 	r, ok := v.refuse(err, formComment, v.tr("The comment was not added"), typed, nil)
 	if !ok {

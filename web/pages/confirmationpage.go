@@ -230,7 +230,7 @@ func (v *visit) confirmationNotices(page confirm.Page) []ui.Notice {
 // answerForm is the form of a question that waits for this person.
 func (v *visit) answerForm(page confirm.Page, questions []views.Question, d draft) *views.AnswerForm {
 	c := page.Confirmation
-	f := &views.AnswerForm{Form: v.form(confirmationURL(c.ID)), Opens: c.Mode == confirm.ModeURL, Kept: d.sent, After: v.tr("What you choose counts once, and stands on the trail beside your name."),
+	f := &views.AnswerForm{Form: v.recordForm(confirmationURL(c.ID)), Opens: c.Mode == confirm.ModeURL, Kept: d.sent, After: v.tr("What you choose counts once, and stands on the trail beside your name."),
 		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("For the trail. The server does not get it."), Value: d.reason, Rows: 2}}
 	f.Version = strconv.FormatInt(c.Version, 10)
 	refused := d.refused.of(formAnswer)

@@ -195,17 +195,17 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 	if len(issues) > 0 { // the form changed at this moment
 		return v.renderConfirmation(id, http.StatusUnprocessableEntity, d.with(v.words, models.Invalid(issues...)))
 	}
-	around, err := v.page(v.tr("Accept %s?", ui.Foreign(page.Confirmation.Tool).Plain()), confirmationURL(id), "")
+	around, err := v.page(v.tr("Accept %s?", ui.Foreign(page.Confirmation.Tool).Plain()), v.self(confirmationURL(id)), "")
 	if err != nil {
 		return err
 	}
 	r := v.reader()
 	r.bankData = true // who accepts a call sees all of it
 	c := page.Confirmation
-	out := views.SecondStepPage{Page: around, ID: c.ID, BackURL: v.link("/confirmations"), Heading: v.tr("Once more: accept this call?"),
+	out := views.SecondStepPage{Page: around, ID: c.ID, BackURL: v.listAt("/confirmations"), Heading: v.tr("Once more: accept this call?"),
 		Text:   v.tr("Nothing is recorded yet. Read the call as it will run; an acceptance cannot be taken back."),
 		Server: serverOf(page.Server), Agent: ui.Foreign(page.Agent), Expires: v.expires(c.ExpiresAt), Call: r.call(c.Tool, page.Arguments), Question: v.questions(page),
-		Values: v.given(values), Reason: ui.Foreign(in.Reason), Form: v.form(confirmationURL(id)), Button: v.tr("Accept this call"),
+		Values: v.given(values), Reason: ui.Foreign(in.Reason), Form: v.recordForm(confirmationURL(id)), Button: v.tr("Accept this call"),
 		Step: ui.Field{Name: "second_step", Label: v.tr("Yes, this call is to go on"), Kind: ui.FieldCheckbox, Value: "yes", Required: true, TestID: "second-step"}}
 	if c.Mode == confirm.ModeURL {
 		out.Heading, out.Button = v.tr("Once more: consent to open this address?"), v.tr("Consent")

@@ -143,6 +143,9 @@ func (p *Pages) toLogin(c *fiber.Ctx) error {
 	}
 	if c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead {
 		next = pageBehind(c.Path())
+		if isRecord(kindOf(next)) {
+			next = string(withFrom(templ.SafeURL(next), postedFrom(c)))
+		}
 	}
 	if typed := writtenFields(c); len(typed) > 0 && p.auth.OwnOrigin(c) {
 		w, kept := p.speaker(c), keptOf(c)

@@ -17,6 +17,7 @@ import (
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
 	"github.com/apdesk/apdesk/web/proxy"
+	"github.com/apdesk/apdesk/web/upload"
 )
 
 // maxFrom bounds the address of a list that other addresses carry along.
@@ -47,7 +48,7 @@ func listPath(address string) string {
 // in the field of that name; a link without it is told by the browser.
 func (v *visit) from() string {
 	if v.c.Method() == fiber.MethodPost {
-		return listPath(v.typed("from")["from"])
+		return postedFrom(v.c)
 	}
 	if named := listPath(strings.Clone(v.c.Query("from"))); named != "" {
 		return named
@@ -57,6 +58,14 @@ func (v *visit) from() string {
 		return ""
 	}
 	return listPath(came.RequestURI())
+}
+
+// postedFrom is the list that a form carries along. That of a file is not unpacked for it.
+func postedFrom(c *fiber.Ctx) string {
+	if upload.Takes(c.Method(), c.Path()) {
+		return listPath(upload.Field(c, "from"))
+	}
+	return listPath(strings.TrimSpace(fieldsOf(c, "from")["from"]))
 }
 
 // withFrom is an address that carries along which list the person came from.
@@ -69,6 +78,42 @@ func withFrom(address templ.SafeURL, from string) templ.SafeURL {
 		sep = "&"
 	}
 	return address + templ.SafeURL(sep+"from="+url.QueryEscape(from))
+}
+
+// recordForm is what every form on a record's page begins with: it carries along which list the person
+// came from.
+func (v *visit) recordForm(url templ.SafeURL) views.Form {
+	f := v.form(url)
+	f.From = v.from()
+	return f
+}
+
+// along is the field of a form of one button that carries the list along.
+func (v *visit) along() []ui.Hidden {
+	if from := v.from(); from != "" {
+		return []ui.Hidden{{Name: "from", Value: from}}
+	}
+	return nil
+}
+
+// backTo ends an act on a record's page, a part of it given as #fragment. The list the person came from
+// stays with them.
+func (v *visit) backTo(page templ.SafeURL) error {
+	address, part, found := strings.Cut(string(page), "#")
+	address = string(withFrom(templ.SafeURL(address), v.from()))
+	if found {
+		address += "#" + part
+	}
+	return seeOther(v.c, address)
+}
+
+// listAt is the list the person came from where it is one at path, narrowed as they had it, else the
+// whole of it.
+func (v *visit) listAt(path string) templ.SafeURL {
+	if from := v.from(); from != "" && originOf(from).path == path {
+		return templ.SafeURL(from)
+	}
+	return v.link(path)
 }
 
 // fromHere is the address of a row of the list that is being shown.
@@ -281,7 +326,7 @@ func (v *visit) goOn(message, id, list string) error {
 		return seeOther(v.c, string(v.link("/next", "from", from, "after", id)))
 	}
 	v.p.say(v.c, message)
-	return seeOther(v.c, string(withFrom(recordURL(id), v.from())))
+	return v.backTo(recordURL(id))
 }
 
 // next is GET /next with from, a list, and after, the record that was worked last: on to the next open

@@ -80,7 +80,7 @@ func (v *visit) showProof() error {
 	r := v.reader()
 	r.bankData = true // what is not for the reader was taken out when the record was drawn
 	arguments, _ := r.value(p.Call.Arguments)
-	out := views.ProofPage{Page: around, ID: p.Request.ID, BackURL: requestURL(p.Request.ID), JSONURL: proofURL(p.Request.ID) + ".json", State: v.requestState(v.proofState(p)),
+	out := views.ProofPage{Page: around, ID: p.Request.ID, BackURL: withFrom(requestURL(p.Request.ID), v.from()), JSONURL: proofURL(p.Request.ID) + ".json", State: v.requestState(v.proofState(p)),
 		Issuer: p.Workspace.ID + " · " + p.Workspace.Name, MadeAt: v.both(p.MadeAt), Amount: v.figures(p.Amount, p.Currency), Currency: p.Currency,
 		Sentence: v.writeInWords(p.Call.Tool, p.Invoice.ID, p.Invoice.SupplierID, p.Amount, p.Currency, p.Request.PostingDate.String()),
 		Tool:     ui.Foreign(p.Call.Tool), Arguments: arguments, Withheld: p.Call.Hidden, Digest: p.Digest.Value,

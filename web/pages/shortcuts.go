@@ -59,6 +59,11 @@ func kindOf(path string) kindOfPage {
 	return pageOther
 }
 
+// isRecord says whether a page is that of a record which is decided.
+func isRecord(kind kindOfPage) bool {
+	return kind == pageCase || kind == pageApproval || kind == pageConfirmation
+}
+
 // shortcut is one act by keys. There is this one list of them: the sheet shows it, and the script reads
 // from the sheet which keys do what.
 type shortcut struct {

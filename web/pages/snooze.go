@@ -136,7 +136,7 @@ func (v *visit) rerouteCase() error {
 func (v *visit) movedCase(id string, err error, form, heading, message string, typed, names map[string]string) error {
 	if err == nil {
 		v.p.say(v.c, message)
-		return seeOther(v.c, string(caseURL(id)))
+		return v.backTo(caseURL(id))
 	}
 	if models.IsCode(err, models.Conflict) {
 		return v.renderCase(id, http.StatusConflict, caseForm{late: asNamed(err), moving: refusal{form: form, typed: typed}, typed: map[string]string{"version": typed["version"], "reason": typed["reason"]}})
@@ -163,7 +163,7 @@ func (v *visit) snooze(page queue.CasePage, refused refusal) *views.Snooze {
 			out.Text = v.tr("Snoozed by you until %s. It is out of the list until then.", v.clockIn(s.Until))
 		}
 		if s.May {
-			out.Wake = &ui.PostForm{URL: at + "/unsnooze", CSRF: v.csrf, Hidden: []ui.Hidden{{Name: "version", Value: current}},
+			out.Wake = &ui.PostForm{URL: at + "/unsnooze", CSRF: v.csrf, Hidden: append(v.along(), ui.Hidden{Name: "version", Value: current}),
 				Button: ui.Button{Label: v.tr("Bring it back now"), Variant: ui.ButtonPlain, TestID: "unsnooze"}}
 		}
 	}
@@ -181,7 +181,7 @@ func (v *visit) snooze(page queue.CasePage, refused refusal) *views.Snooze {
 	out.UntilAt = refused.field(ui.Field{Name: "until_at", Label: v.tr("Another time"), Kind: ui.FieldDateTime, RequiredLater: false, Hint: v.tr("On the clock of %s; within 90 days.", v.ownZone().String())})
 	out.Why = ui.Field{ID: "f-snooze-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Rows: 2, Value: refused.typed["snooze_reason"], Error: refused.problems["snooze_reason"],
 		Hint: v.tr("Shown on the case and on its trail.")}
-	form := v.form(at + "/snooze")
+	form := v.recordForm(at + "/snooze")
 	form.Version = current
 	form.Heading, form.Errors = refused.heading, movingErrors(refused, "snooze_reason", out.Until, out.UntilAt, out.Why)
 	out.Form = &form
@@ -206,7 +206,7 @@ func (v *visit) reroute(page queue.CasePage, refused refusal) *views.Reroute {
 		return nil
 	}
 	refused = refused.of(formReroute)
-	out := &views.Reroute{Form: v.form(caseURL(page.Case.CaseID) + "/reroute")}
+	out := &views.Reroute{Form: v.recordForm(caseURL(page.Case.CaseID) + "/reroute")}
 	out.Form.Version = fmt.Sprint(page.Case.Version)
 	options := []ui.Option{{Label: v.tr("Choose a queue")}}
 	for _, q := range page.Reroute.To {

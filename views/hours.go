@@ -16,6 +16,7 @@ type Snooze struct {
 	Until   ui.Field // the moments offered
 	UntilAt ui.Field // a moment of the person's own choice
 	Why     ui.Field
+	Open    bool // holds what was typed
 }
 
 // Reroute is the form that moves a case to another queue.
@@ -23,6 +24,7 @@ type Reroute struct {
 	Form   Form
 	To     ui.Field
 	Reason ui.Field
+	Open   bool // holds what was typed
 }
 
 // HoursPage is when people work and how long each queue has.

@@ -287,7 +287,7 @@ func refusedCase() views.CasePage {
 	d.Exits[1].Fields[0].Value = "450001"
 	d.Reason.Value = "Brackets belong to the follow-up order."
 	d.Errors = []ui.FieldError{{FieldID: d.Exits[1].FieldID("input.po_id"), Text: "PO number: there is no open PO 450001. It has ten digits."}}
-	p.Changes = &views.Changes{Items: []views.Change{
+	p.Changes = &views.Changes{Heading: "This changed since you opened it, so nothing was decided.", Again: "What you typed is still in the form. Read what is new, then decide again.", Items: []views.Change{
 		{At: ago(1 * time.Minute), Text: "invoice-agent handed over again with two more errors"},
 		{At: ago(2 * time.Minute), Text: "Jonas Weber commented"},
 	}}

@@ -100,8 +100,14 @@ type Conflict struct {
 	Typed  []ui.Entry
 }
 
-// Changes says what is new since the page was opened.
-type Changes struct{ Items []Change }
+// Changes says what is new since the page was opened. Typed is what has no place in a form any more; Again
+// says what to do with the rest, "" where the person can do nothing.
+type Changes struct {
+	Heading string
+	Items   []Change
+	Typed   []ui.Entry
+	Again   string
+}
 
 // Change is one thing that is new.
 type Change struct {

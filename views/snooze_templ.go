@@ -91,7 +91,7 @@ func snoozeBar(s *Snooze) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if len(s.Form.Errors) > 0 {
+				if s.Open || len(s.Form.Errors) > 0 {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " open")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

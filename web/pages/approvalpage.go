@@ -35,8 +35,7 @@ const (
 
 // voteForm is what a form of the request's page that was refused brings back to the page.
 type voteForm struct {
-	typed   map[string]string
-	refused refusal
+	refused refusal            // which form, with what was typed
 	late    *models.NamedError // decided meanwhile, or not this person's to decide
 }
 
@@ -63,7 +62,7 @@ func (v *visit) renderApproval(id string, status int, form voteForm) error {
 	} else {
 		title = v.tr("Approval %s", title)
 	}
-	typed, err := v.unsent(id, requestURL(id), status)
+	typed, err := v.unsent(id, requestURL(id), form.refused.form)
 	if err != nil {
 		return err
 	}
@@ -397,7 +396,7 @@ func (v *visit) askForm(page approvals.RequestPage, form voteForm) *views.AskFor
 	refused := form.refused.of(formAsk)
 	f := &views.AskForm{Form: v.recordForm(requestURL(page.Request.ID) + "/ask"), Question: refused.field(ui.Field{Name: "question", Label: v.tr("Question"), Kind: ui.FieldArea, Required: true,
 		Hint: v.tr("The agent reads it and answers here. The request stays open meanwhile, and can be decided.")})}
-	f.Version = strconv.FormatInt(page.Request.Version, 10)
+	f.Version, f.Open = strconv.FormatInt(page.Request.Version, 10), refused.typed != nil
 	f.Heading, f.Errors = refused.heading, refused.summary(f.Question)
 	return f
 }
@@ -655,10 +654,7 @@ func (v *visit) ranBefore(e approvals.EarlierRun) *ui.Notice {
 func (v *visit) voteForm(page approvals.RequestPage, form voteForm) (*views.VoteForm, error) {
 	q := page.Request
 	refused := form.refused.of(formVote)
-	typed := form.typed
-	if form.refused.form == formSendBack || form.refused.form == formAsk {
-		typed = nil
-	}
+	typed := refused.typed
 	f := &views.VoteForm{Form: v.recordForm(requestURL(q.ID) + "/vote"), ApproveLabel: v.tr("Approve %s", v.money(q.Amount, q.Currency)),
 		Reason: ui.Field{Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Hint: v.tr("Needed to reject. Kept on the trail, beside your name."), Value: typed["reason"], Error: refused.problems["reason"]}}
 	f.Version = strconv.FormatInt(q.Version, 10)
@@ -702,7 +698,7 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 		Reason: ui.Field{ID: "back-reason", Name: "reason", Label: v.tr("Reason"), Kind: ui.FieldArea, Required: true, Error: refused.problems["reason"]},
 		What:   v.tr("This refuses the call and tells the agent what to change. You cannot approve the corrected call yourself.")}
 	if refused.typed != nil {
-		f.Reason.Value = refused.typed["reason"]
+		f.Open, f.Reason.Value = true, refused.typed["reason"]
 	}
 	f.Version = strconv.FormatInt(page.Request.Version, 10)
 	for _, c := range page.Correctable {
@@ -737,8 +733,15 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 		return nil, nil
 	}
 	d := form.late.Details
-	if form.late.Code == models.Conflict && page.CanVote {
-		return nil, &views.Changes{Items: []views.Change{{At: v.at(page.Request.UpdatedAt), Text: ui.Foreign(v.said(form.late.Message))}}}
+	which, typed := form.refused.form, form.refused.typed
+	inForm := which == formVote && page.CanVote || which == formSendBack && page.CanVote && len(page.Correctable) > 0 || which == formAsk && page.CanAsk
+	if form.late.Code == models.Conflict && inForm {
+		c := &views.Changes{Items: []views.Change{{At: v.at(page.Request.UpdatedAt), Text: ui.Foreign(v.said(form.late.Message))}},
+			Heading: v.tr("This changed since you opened it, so nothing was decided."), Again: v.tr("What you typed is still in the form. Read what is new, then decide again.")}
+		if which == formAsk {
+			c.Heading, c.Again = v.tr("This changed since you opened it, so nothing was done."), v.tr("What you typed is still in the form. Read what is new, then send it again.")
+		}
+		return nil, c
 	}
 	c := &views.Conflict{Text: v.problem(form.late.Message)}
 	names, _ := d["decided_by"].([]string)
@@ -749,14 +752,14 @@ func (v *visit) voteTooLate(page approvals.RequestPage, form voteForm) (*views.C
 		}
 		c.Reason = ui.Foreign(page.Request.Reason)
 	}
-	switch models.VoteDecision(form.typed["decision"]) {
+	switch models.VoteDecision(typed["decision"]) {
 	case models.VoteApprove:
 		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), v.tr("Approve")))
 	case models.VoteReject:
 		c.Typed = append(c.Typed, ui.Pair(v.tr("You chose"), v.tr("Reject")))
 	}
-	c.Typed = append(c.Typed, pairs(v.tr("Reason"), form.typed["reason"])...)
-	c.Typed = append(c.Typed, v.inputEntries(inputsOf(form.typed))...)
+	c.Typed = append(c.Typed, pairs(v.tr("Reason"), typed["reason"], v.tr("Question"), typed["question"])...)
+	c.Typed = append(c.Typed, v.inputEntries(inputsOf(typed))...)
 	return c, nil
 }
 

@@ -345,30 +345,26 @@ func (v *visit) vote() error {
 		v.sent(id, formVote, formSendBack)
 		return v.goOn(votedWords(in), id, "/approvals")
 	}
-	return v.refusedOnRequest(id, err, typed, in.Correction != nil)
+	which := formVote
+	if in.Correction != nil {
+		which = formSendBack
+	}
+	return v.refusedOnRequest(id, err, which, v.tr("Nothing was decided"), typed)
 }
 
 // refusedOnRequest shows a request again after a form that was refused, with what was typed.
-func (v *visit) refusedOnRequest(id string, err error, typed map[string]string, sentBack bool) error {
+func (v *visit) refusedOnRequest(id string, err error, which, heading string, typed map[string]string) error {
 	ne, named := models.AsNamed(err)
 	if !named {
 		return err
 	}
-	form := voteForm{typed: typed}
+	form := voteForm{refused: refusal{form: which, typed: typed}}
 	switch ne.Code {
 	case models.ValidationError:
-		which := formVote
-		if sentBack {
-			which = formSendBack
-		}
-		form.refused, _ = v.refuse(err, which, v.tr("Nothing was decided"), typed, correctionFields(typed))
+		form.refused, _ = v.refuse(err, which, heading, typed, correctionFields(typed))
 	case models.Conflict, models.Unprocessable, models.InsufficientPermission:
 		form.late = ne
-		if sentBack {
-			v.keepTyped(id, formSendBack)
-		} else {
-			v.keepTyped(id, formVote)
-		}
+		v.keepTyped(id, which)
 	default:
 		return err
 	}
@@ -457,7 +453,7 @@ func (v *visit) takeBack(how takingBack, act func(id, reason string) error) erro
 		return v.backTo(requestURL(id))
 	}
 	if models.IsCode(err, models.Conflict) {
-		return v.renderApproval(id, http.StatusConflict, voteForm{late: asNamed(err), typed: typed})
+		return v.renderApproval(id, http.StatusConflict, voteForm{late: asNamed(err), refused: refusal{form: how.path, typed: typed}})
 	}
 	r, ok := v.refuse(err, how.path, v.tr(how.refused), typed, nil)
 	if !ok {

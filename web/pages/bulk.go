@@ -244,12 +244,5 @@ func (v *visit) askAgent() error {
 		v.p.say(v.c, "asked_about")
 		return v.backTo(requestURL(id))
 	}
-	if ne, named := models.AsNamed(err); named && ne.Code != models.ValidationError {
-		return v.refusedOnRequest(id, err, map[string]string{"reason": typed["question"]}, false)
-	}
-	refused, ok := v.refuse(err, formAsk, v.tr("The question was not sent"), typed, nil)
-	if !ok {
-		return err
-	}
-	return v.renderApproval(id, formStatus(err), voteForm{typed: typed, refused: refused})
+	return v.refusedOnRequest(id, err, formAsk, v.tr("The question was not sent"), typed)
 }

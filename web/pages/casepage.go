@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
@@ -28,6 +29,16 @@ type caseForm struct {
 	file     refusal
 	moving   refusal            // of snoozing or rerouting
 	late     *models.NamedError // somebody was faster
+	since    string             // the version for which the form that came too late was made
+}
+
+// refused are the forms that were just sent in vain and bring back their own text.
+func (f caseForm) refused() []string {
+	forms := []string{f.comment.form}
+	if f.typed != nil || f.decision.form != "" {
+		forms = append(forms, formDecision)
+	}
+	return forms
 }
 
 func (v *visit) renderCase(id string, status int, form caseForm) error {
@@ -48,7 +59,7 @@ func (v *visit) renderCase(id string, status int, form caseForm) error {
 		title += ": " + number
 	}
 	list := string(v.link(queueURL(page.Case.Queue)))
-	typed, err := v.unsent(id, caseURL(id), status)
+	typed, err := v.unsent(id, caseURL(id), form.refused()...)
 	if err != nil {
 		return err
 	}
@@ -113,7 +124,7 @@ func (v *visit) casePage(around views.Page, page queue.CasePage, invoice views.I
 	}
 	out.Snooze, out.Reroute = v.snooze(page, form.moving), v.reroute(page, form.moving)
 	out.Marks = append(out.Marks, v.timeNotices(page)...)
-	out.Conflict, out.Changes = v.tooLate(page, form)
+	out.Conflict, out.Changes = v.tooLate(page, form, v.withoutPlace(out, form))
 	return out
 }
 
@@ -308,18 +319,89 @@ func (v *visit) exitField(e queue.Exit, field queue.Field, currency string, form
 	return f
 }
 
+// withoutPlace is what somebody had typed that no form of the page holds as it is now.
+func (v *visit) withoutPlace(out views.CasePage, form caseForm) []ui.Entry {
+	moving := form.moving.typed
+	switch form.moving.form {
+	case formSnooze:
+		if out.Snooze == nil || out.Snooze.Form == nil {
+			until := moving["until"]
+			if at, err := time.Parse(time.RFC3339, until); err == nil {
+				until = v.clockIn(models.At(at))
+			} else if until == snoozeOwn || until == "" {
+				until = moving["until_at"]
+			}
+			return pairs(v.tr("Until"), until, v.tr("Reason"), moving["reason"])
+		}
+	case formReroute:
+		var typed []ui.Entry
+		if out.Reroute == nil || !slices.ContainsFunc(out.Reroute.To.Options, func(o ui.Option) bool { return o.Selected }) {
+			if to := models.Queue(moving["to"]); to.Valid() {
+				typed = pairs(v.tr("Queue"), v.queue(to))
+			}
+		}
+		if out.Reroute == nil {
+			typed = append(typed, pairs(v.tr("Reason"), moving["reason"])...)
+		}
+		return typed
+	}
+	held := map[string]bool{}
+	if d := out.Decision; d != nil {
+		held["reason"] = true
+		for _, e := range d.Exits {
+			held["exit"] = held["exit"] || e.Checked
+			for _, f := range e.Fields {
+				held[f.Name] = held[f.Name] || f.Value != ""
+			}
+		}
+		for _, c := range d.Proposed {
+			held[c.Tick.Name] = true
+			for _, f := range c.Fields {
+				held[f.Name] = true
+			}
+		}
+	}
+	rest := caseForm{typed: map[string]string{}}
+	if !held["exit"] {
+		rest.exit = form.exit
+	}
+	for name, value := range form.typed {
+		if !held[name] {
+			rest.typed[name] = value
+		}
+	}
+	return v.typedEntries(rest)
+}
+
 // tooLate says who was faster, what is new since the page was opened, or why this person's decision
-// does not count. What was typed stays, in the form while there is one, and in the notice.
-func (v *visit) tooLate(page queue.CasePage, form caseForm) (*views.Conflict, *views.Changes) {
+// does not count. What was typed stays: in its form while the person still has it, else in the notice.
+func (v *visit) tooLate(page queue.CasePage, form caseForm, left []ui.Entry) (*views.Conflict, *views.Changes) {
 	if form.late == nil {
 		return nil, nil
 	}
 	d := form.late.Details
 	by, _ := d["decided_by"].(string)
-	if changes := v.changes(page.Timeline, form.typed["version"]); by == "" && d["reason"] == "stale" && len(changes) > 0 {
-		return nil, &views.Changes{Items: changes}
+	if changes := v.changes(page.Timeline, form.since); by == "" && d["reason"] == "stale" && len(changes) > 0 {
+		c := &views.Changes{Items: changes, Typed: left, Heading: v.tr("This changed since you opened it, so nothing was decided.")}
+		if form.moving.form != "" {
+			c.Heading = v.tr("This changed since you opened it, so nothing was done.")
+		}
+		switch {
+		case form.moving.form != "" && len(left) == 0:
+			c.Again = v.tr("What you typed is still in the form. Read what is new, then send it again.")
+		case form.moving.form != "" || len(page.Exits) == 0:
+			// There is nothing the person could send again as it is.
+		case len(left) > 0:
+			c.Again = v.tr("Read what is new, then decide again.")
+		default:
+			c.Again = v.tr("What you typed is still in the form. Read what is new, then decide again.")
+		}
+		return nil, c
 	}
-	c := &views.Conflict{Text: v.problem(form.late.Message), Typed: v.typedEntries(form)}
+	c := &views.Conflict{Text: v.problem(form.late.Message), Typed: left}
+	if form.typed != nil {
+		c.Typed = v.typedEntries(form)
+	}
 	if at, ok := d["decided_at"].(models.Time); ok && by != "" {
 		exit, _ := d["exit"].(string)
 		c.Text = v.tr("%s decided this %s (%s): %s.", by, v.ago(at), v.clock(at), v.lower(v.exit(exit)))

@@ -115,7 +115,7 @@ func (v *visit) decideCase() error {
 	}
 	form := caseForm{exit: in.Exit}
 	if models.IsCode(err, models.Conflict) || models.IsCode(err, models.InsufficientPermission) {
-		form.late, form.typed = asNamed(err), typed
+		form.late, form.typed, form.since = asNamed(err), typed, typed["version"]
 		v.keepTyped(id, formDecision)
 		return v.renderCase(id, statusOf(err), form)
 	}

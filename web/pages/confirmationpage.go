@@ -25,7 +25,11 @@ func (v *visit) renderConfirmation(id string, status int, d draft) error {
 	if page.CanAnswer {
 		title = v.tr("Confirm %s", ui.Foreign(page.Confirmation.Tool).Plain())
 	}
-	typed, err := v.unsent(id, confirmationURL(id), status)
+	var refused []string
+	if d.sent {
+		refused = []string{formAnswer}
+	}
+	typed, err := v.unsent(id, confirmationURL(id), refused...)
 	if err != nil {
 		return err
 	}

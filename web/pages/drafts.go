@@ -112,15 +112,13 @@ type unsent struct {
 	subject string
 	page    templ.SafeURL
 	found   map[string]models.Draft
+	refused []string // forms
 }
 
-// unsent reads what was typed. A page that shows a form that was just refused has that form's own text,
-// so nothing older is offered on it.
-func (v *visit) unsent(subject string, page templ.SafeURL, status int) (unsent, error) {
-	u := unsent{v: v, subject: subject, page: page}
-	if status != http.StatusOK {
-		return u, nil
-	}
+// unsent reads what was typed. A form that was just refused has its own text, so nothing older is offered
+// in it.
+func (v *visit) unsent(subject string, page templ.SafeURL, refused ...string) (unsent, error) {
+	u := unsent{v: v, subject: subject, page: page, refused: refused}
 	var err error
 	u.found, err = v.p.store.Drafts(v.ctx, v.by, subject)
 	return u, err
@@ -130,7 +128,7 @@ func (v *visit) unsent(subject string, page templ.SafeURL, status int) (unsent, 
 // asks for.
 func (u unsent) fill(form string, version int64) (map[string]string, bool) {
 	d, ok := u.found[form]
-	if !ok || d.Version != version && u.v.c.Query("draft") != form {
+	if !ok || slices.Contains(u.refused, form) || d.Version != version && u.v.c.Query("draft") != form {
 		return nil, false
 	}
 	typed := map[string]string{}
@@ -146,7 +144,7 @@ func (u unsent) fill(form string, version int64) (map[string]string, bool) {
 func (u unsent) offer(f *views.Form, form string) {
 	f.Draft = &views.Draft{Key: draftKey(u.subject, form)}
 	d, ok := u.found[form]
-	if !ok {
+	if !ok || slices.Contains(u.refused, form) {
 		return
 	}
 	_, f.Draft.Filled = u.fill(form, versionOf(f.Version))
@@ -158,11 +156,8 @@ func (u unsent) offer(f *views.Form, form string) {
 	}
 }
 
-// intoCase fills the forms of a case's page, unless one of them was just refused.
+// intoCase fills the forms of a case's page.
 func (u unsent) intoCase(form caseForm, version int64) caseForm {
-	if form.late != nil || form.exit != "" || form.typed != nil || form.comment.form != "" || form.decision.form != "" {
-		return form
-	}
 	if typed, ok := u.fill(formDecision, version); ok {
 		form.exit, form.typed = typed["exit"], typed
 	}

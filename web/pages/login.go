@@ -207,7 +207,7 @@ func writtenFields(c *fiber.Ctx) []ui.Entry {
 		if !isInput {
 			name, isInput = strings.CutPrefix(f.name, "content.")
 		}
-		if (isInput || name == "reason" || name == "text") && strings.TrimSpace(f.value) != "" {
+		if (isInput || name == "reason" || name == "text" || name == "question") && strings.TrimSpace(f.value) != "" {
 			typed = append(typed, ui.Entry{Key: ui.Foreign(f.name), Label: ui.Label(name), Value: ui.TextValue(f.value)})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
+	"github.com/apdesk/apdesk/web/upload"
 )
 
 // maxAgain bounds a form that its problem page carries along, in bytes.
@@ -20,7 +21,7 @@ const maxAgain = 64 << 10
 // carries, the proof that it came from the desk included, is what was sent and no more; a form that another
 // site sent, or one with a secret in it, is not shown.
 func (p *Pages) sentInVain(c *fiber.Ctx) ([]ui.Entry, *views.SendAgain) {
-	if c.Method() != http.MethodPost || !p.auth.OwnOrigin(c) {
+	if c.Method() != http.MethodPost || !p.auth.OwnOrigin(c) || upload.Takes(c.Method(), c.Path()) {
 		return nil, nil
 	}
 	typed := writtenFields(c)

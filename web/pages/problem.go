@@ -34,6 +34,7 @@ func (p *Pages) Problem(c *fiber.Ctx, err error) error {
 		page.Typed, page.Again = p.sentInVain(c)
 	} else {
 		page.Page = p.around(who, page.Heading)
+		page.Typed, _ = p.sentInVain(c)
 	}
 	page.Status = strconv.Itoa(status)
 	if status >= http.StatusInternalServerError {

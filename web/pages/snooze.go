@@ -139,7 +139,7 @@ func (v *visit) movedCase(id string, err error, form, heading, message string, t
 		return v.backTo(caseURL(id))
 	}
 	if models.IsCode(err, models.Conflict) {
-		return v.renderCase(id, http.StatusConflict, caseForm{late: asNamed(err), moving: refusal{form: form, typed: typed}, typed: map[string]string{"version": typed["version"], "reason": typed["reason"]}})
+		return v.renderCase(id, http.StatusConflict, caseForm{late: asNamed(err), since: typed["version"], moving: refusal{form: form, typed: typed}})
 	}
 	r, ok := v.refuse(err, form, heading, typed, names)
 	if !ok {
@@ -184,7 +184,7 @@ func (v *visit) snooze(page queue.CasePage, refused refusal) *views.Snooze {
 	form := v.recordForm(at + "/snooze")
 	form.Version = current
 	form.Heading, form.Errors = refused.heading, movingErrors(refused, "snooze_reason", out.Until, out.UntilAt, out.Why)
-	out.Form = &form
+	out.Form, out.Open = &form, refused.typed != nil
 	return out
 }
 
@@ -207,7 +207,7 @@ func (v *visit) reroute(page queue.CasePage, refused refusal) *views.Reroute {
 	}
 	refused = refused.of(formReroute)
 	out := &views.Reroute{Form: v.recordForm(caseURL(page.Case.CaseID) + "/reroute")}
-	out.Form.Version = fmt.Sprint(page.Case.Version)
+	out.Form.Version, out.Open = fmt.Sprint(page.Case.Version), refused.typed != nil
 	options := []ui.Option{{Label: v.tr("Choose a queue")}}
 	for _, q := range page.Reroute.To {
 		options = append(options, ui.Option{Value: string(q), Label: v.queue(q)})

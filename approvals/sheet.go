@@ -122,8 +122,10 @@ func (s *Service) ExportSheet(ctx context.Context, by models.Principal) ([]byte,
 
 func writeSheet(views []RuleView) ([]byte, error) {
 	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.UseCRLF = true
+	w, err := models.NewSheet(&b)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.Write(SheetColumns()); err != nil {
 		return nil, fmt.Errorf("approvals: write sheet: %w", err)
 	}
@@ -132,15 +134,12 @@ func writeSheet(views []RuleView) ([]byte, error) {
 		record := []string{r.ID, strconv.FormatInt(r.Version, 10), r.Currency, r.Tool, r.DocumentType, r.Supplier, r.CostCentre, r.FromAmount, r.ToAmount,
 			string(r.Role), emails(v.People), string(r.ThenRole), emails(v.ThenPeople), strconv.Itoa(r.Required), ValidText(v.Valid), r.AuthorName,
 			r.CreatedAt.UTC().Format(time.RFC3339)}
-		for i := range record {
-			record[i] = safeCell(record[i])
-		}
 		if err := w.Write(record); err != nil {
 			return nil, fmt.Errorf("approvals: write sheet: %w", err)
 		}
 	}
-	w.Flush()
-	return b.Bytes(), w.Error()
+	err = w.Flush()
+	return b.Bytes(), err
 }
 
 func emails(users []models.User) string {
@@ -150,24 +149,6 @@ func emails(users []models.User) string {
 	}
 	return strings.Join(list, " ")
 }
-
-// safeCell makes a text one that no spreadsheet runs; a number stays a number. readCell undoes it.
-func safeCell(s string) string {
-	if likeFormula(s) && (strings.HasPrefix(s, "'") || models.ParseDecimal(s) != nil) {
-		return "'" + s
-	}
-	return s
-}
-
-func readCell(s string) string {
-	if rest, quoted := strings.CutPrefix(s, "'"); quoted && likeFormula(rest) {
-		return rest
-	}
-	return s
-}
-
-// likeFormula says whether a text begins, after apostrophes of its own, as a formula does.
-func likeFormula(s string) bool { return models.LikeFormula(strings.TrimLeft(s, "'")) }
 
 // PlanSheet says what a sheet would do to the matrix of now: which rules it adds, which it changes and
 // how, which it takes out (only with retireMissing), or everything that is wrong with it. It changes
@@ -585,7 +566,7 @@ func readColumns(record []string, line int) (columns []string, problems []SheetP
 		problems = append(problems, SheetProblem{line, "", fmt.Sprintf(format, args...)})
 	}
 	for _, name := range record {
-		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(readCell(name))), " ", "_")
+		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(models.ReadCell(name))), " ", "_")
 		switch {
 		case name != "" && !slices.Contains(SheetColumns(), name):
 			problem("%q is no column; the columns are %s", clip(name, 40), strings.Join(SheetColumns(), ", "))
@@ -612,7 +593,7 @@ func readLine(columns, record []string, line int) (l sheetLine, problems []Sheet
 	}
 	cells := map[string]string{}
 	for i, text := range record {
-		text = readCell(strings.TrimSpace(text))
+		text = models.ReadCell(strings.TrimSpace(text))
 		switch {
 		case i < len(columns) && columns[i] != "":
 			cells[columns[i]] = text

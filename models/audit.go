@@ -2,11 +2,9 @@ package models
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -343,42 +341,21 @@ func (s *Store) ExportAudit(ctx context.Context, by Principal, q AuditQuery, for
 				e.ApprovalRequestID, e.InvoiceID, e.RequestID, e.DataFor(by), e.PrevHash, e.Hash})
 		})
 	}
-	out := csv.NewWriter(to)
+	out, err := NewSheet(to)
+	if err != nil {
+		return err
+	}
 	if err := out.Write(exportedColumns); err != nil {
 		return err
 	}
-	err := s.EachAuditEvent(ctx, by, q, func(e AuditEvent) error {
+	err = s.EachAuditEvent(ctx, by, q, func(e AuditEvent) error {
 		seq := ""
 		if e.Seq != nil {
 			seq = strconv.FormatInt(*e.Seq, 10)
 		}
 		row := []string{e.WorkspaceID, seq, e.ID, e.At.String(), e.ActorID, e.ActorName, e.ActorRoles, string(e.Channel), e.TokenID, e.Action, strconv.FormatBool(e.Refused()), MaskIDs(e.Subject),
 			e.CaseID, e.ApprovalRequestID, e.InvoiceID, e.RequestID, string(e.DataFor(by)), deref(e.PrevHash), deref(e.Hash)}
-		for i, cell := range row {
-			row[i] = PlainCell(cell)
-		}
 		return out.Write(row)
 	})
-	out.Flush()
-	return errors.Join(err, out.Error())
-}
-
-var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-
-// PlainCell is text for a cell of a CSV file that no spreadsheet takes for a formula: what begins like
-// one gets an apostrophe before it. Numbers stay numbers.
-func PlainCell(s string) string {
-	if LikeFormula(s) && !plainNumber.MatchString(s) {
-		return "'" + s
-	}
-	return s
-}
-
-// formulaStarts begin what a spreadsheet runs, in the widths in which spreadsheets know them.
-const formulaStarts = "=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20"
-
-// LikeFormula says whether a text begins as a formula does, blanks before it left aside.
-func LikeFormula(s string) bool {
-	start := strings.TrimLeft(s, " \u00a0\ufeff")
-	return start != "" && strings.ContainsRune(formulaStarts, []rune(start)[0])
+	return errors.Join(err, out.Flush())
 }

@@ -2,13 +2,14 @@ package models_test
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/models/modelstest"
@@ -185,7 +186,7 @@ func TestTheTrailIsExportedWholeAndWithoutFormulas(t *testing.T) {
 		if err := json.Unmarshal([]byte(lines[1]), &e); err != nil || e["actor_name"] != evil.UserName || e["seq"] != 2.0 || e["data"].(map[string]any)["why"] != "a <b>,\n\"c\"" {
 			t.Errorf("exported is %v (%v)", e, err)
 		}
-		rows, err := csv.NewReader(strings.NewReader(export(operator, models.AuditCSV))).ReadAll()
+		rows, err := modelstest.Rows(t, export(operator, models.AuditCSV)), error(nil)
 		if err != nil || len(rows) != 1201 {
 			t.Fatalf("%d rows are exported (%v)", len(rows), err)
 		}
@@ -205,14 +206,41 @@ func TestTheTrailIsExportedWholeAndWithoutFormulas(t *testing.T) {
 	})
 }
 
+// hostileCells are texts that some spreadsheet runs, or that mislead whoever reads them.
+var hostileCells = []string{"1;=1+1", `"=1+1"`, `a;"=1+1"`, "a,=1", "a\t+1", "a\n@x", "a; -2+3", "=1+1", "\r=1", "a;＝1", `[1,-2]`, "a;;=1", "'=1", "a;'=1", "''", "[U+202E]", "x\u202ey\u202c\u200b", "\ufeff=1", "INV;+49", "\u200b;=1"}
+
 func TestCellsAreNoFormulas(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"": "", "a": "a", "-12.50": "-12.50", "12": "12", "-1e5": "'-1e5", "=1+1": "'=1+1", "+49 30": "'+49 30", "@SUM(A1)": "'@SUM(A1)", "-": "'-", "-2+3": "'-2+3",
-		"\t=1": "'\t=1", "  =1": "'  =1", "\r=1": "'\r=1", "＝1": "'＝1", "|cmd": "'|cmd", "2026-10-05": "2026-10-05"} {
+		"\t=1": "'\t'=1", "  =1": "'  =1", "\r=1": "[U+000D]=1", "＝1": "'＝1", "|cmd": "'|cmd", "2026-10-05": "2026-10-05", "1;=1+1": "1;'=1+1", `"=1+1"`: `'"=1+1"`, `a;"=1"`: `a;'"=1"`, "a, -1": "a,' -1",
+		"Müller; Söhne": "Müller; Söhne", "INV\u202e-1": "INV[U+202E]-1", "[U+202E]": "[U+005B]U+202E]", "a\xffb": "a[0xFF]b", "[1]": "[1]"} {
 		if got := models.PlainCell(in); got != want {
 			t.Errorf("%q is written %q, want %q", in, got, want)
 		}
 	}
+}
+
+func FuzzCellsRunNothingAndComeBack(f *testing.F) {
+	for _, s := range append(hostileCells, "-12.50", "plain", "'-12.50", "＋x", "@", `"`, "a;") {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var b strings.Builder
+		sheet, err := models.NewSheet(&b)
+		if err == nil {
+			err = errors.Join(sheet.Write([]string{"id", s, "end"}), sheet.Flush())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := modelstest.Rows(t, b.String())[0]
+		if utf8.ValidString(s) && models.ReadCell(row[1]) != s {
+			t.Errorf("%q is written %q and read %q", s, row[1], models.ReadCell(row[1]))
+		}
+		if strings.ContainsAny(b.String(), "\u202e\u202c\u200b\x00") {
+			t.Errorf("%q is written with characters that cannot be seen", s)
+		}
+	})
 }
 
 func TestPrivateDataInsideAnEventIsHiddenByItsName(t *testing.T) {

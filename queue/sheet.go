@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/csv"
 	"io"
 	"strconv"
 	"time"
@@ -23,7 +22,7 @@ func SheetColumns() []string {
 }
 
 // WriteSheet writes the cases of a list as comma-separated values, up to MostRows of them, in its order.
-// Amounts are plain decimals, times those of the zone with its offset, and no cell begins like a formula;
+// Amounts are plain decimals, times those of the zone with its offset, and no cell runs as a formula;
 // url is the address of a case's page. It fails as List does, before it writes anything.
 func (s *Service) WriteSheet(ctx context.Context, by models.Principal, f Filter, zone *time.Location, url func(id string) string, to io.Writer) error {
 	f.Cursor, f.Limit = "", sheetStep
@@ -31,8 +30,10 @@ func (s *Service) WriteSheet(ctx context.Context, by models.Principal, f Filter,
 	if err != nil {
 		return err
 	}
-	w := csv.NewWriter(to)
-	w.UseCRLF = true
+	w, err := models.NewSheet(to)
+	if err != nil {
+		return err
+	}
 	if err := w.Write(SheetColumns()); err != nil {
 		return err
 	}
@@ -43,8 +44,8 @@ func (s *Service) WriteSheet(ctx context.Context, by models.Principal, f Filter,
 			}
 		}
 		written += len(page.Items)
-		if w.Flush(); w.Error() != nil || page.NextCursor == "" || written >= MostRows {
-			return w.Error()
+		if err := w.Flush(); err != nil || page.NextCursor == "" || written >= MostRows {
+			return err
 		}
 		f.Cursor = page.NextCursor
 		if page, err = s.List(ctx, by, f); err != nil {
@@ -74,7 +75,7 @@ func sheetRow(c CaseItem, zone *time.Location, url string) []string {
 	row := []string{c.CaseID, string(c.Status), code, string(c.Queue), string(c.Reason), c.InvoiceID, c.InvoiceNumber, c.SupplierID, name, c.PoID, c.Amount, c.Currency,
 		at(c.DueAt), strconv.FormatBool(c.Overdue), at(c.CreatedAt), c.HeldUntil.String(), at(c.SnoozedUntil), holder, at(c.ClaimedUntil), strconv.Itoa(c.Handovers), c.Agent, c.RunID, url}
 	for i, cell := range row {
-		row[i] = models.PlainCell(models.MaskIDs(cell))
+		row[i] = models.MaskIDs(cell)
 	}
 	return row
 }

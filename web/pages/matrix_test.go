@@ -238,7 +238,7 @@ func TestASheetIsImportedAfterItsPreview(t *testing.T) {
 	d := newDesk(t)
 	lars := d.signedIn("lars")
 	exported := lars.do(http.MethodGet, "/settings/rules.csv", nil)
-	if exported.status != http.StatusOK || !strings.Contains(exported.header.Get("Content-Disposition"), "attachment") || !strings.HasPrefix(exported.raw, "rule,version,currency,") {
+	if exported.status != http.StatusOK || !strings.Contains(exported.header.Get("Content-Disposition"), "attachment") || !strings.HasPrefix(exported.raw, "\ufeffrule,version,currency,") {
 		t.Fatalf("the export is answered %d: %s", exported.status, exported.raw)
 	}
 	form := lars.get("/settings/rules/import")

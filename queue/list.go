@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -57,7 +58,7 @@ type Filter struct {
 	Code          models.Code
 	Reason        models.HandoverReason
 	ClaimedBy     string // me, nobody, somebody, or a user's id
-	Supplier      string // id or name
+	Supplier      string // whole id or name, capital or small
 	Agent         string // id or name of the account that handed over first
 	InvoiceID     string
 	InvoiceNumber string // compared normalised
@@ -421,6 +422,26 @@ func (f Filter) count(tx *models.Tx, most int) (Found, error) {
 	return found, nil
 }
 
+// mostCapitals bounds how many different letters beyond ASCII are compared capital or small.
+const mostCapitals = 16
+
+// alike compares a column with a text, capital or small. Databases differ in which letters beyond ASCII
+// they know the small ones of, so those of the text are named.
+func alike(column, text string) (string, []any) {
+	small := strings.ToLower(text)
+	expr := "lower(" + column + ")"
+	var args []any
+	seen := map[rune]bool{}
+	for _, r := range small {
+		if up := unicode.ToUpper(r); r > unicode.MaxASCII && up != r && !seen[r] && len(seen) < mostCapitals {
+			seen[r] = true
+			expr = "replace(" + expr + ", ?, ?)"
+			args = append(args, string(up), string(r))
+		}
+	}
+	return expr + " = ?", append(args, small)
+}
+
 // conditions are what a statement asks of its rows.
 type conditions struct {
 	all  []string
@@ -525,7 +546,9 @@ func (f Filter) narrow(where *conditions, tx *models.Tx) {
 		where.and("cases.queue IN ("+strings.TrimPrefix(strings.Repeat(", ?", len(args)), ", ")+")", args...)
 	}
 	if f.Supplier != "" {
-		where.and("(cases.supplier_id = ? OR cases.supplier_name = ?)", f.Supplier, f.Supplier)
+		id, args := alike("cases.supplier_id", f.Supplier)
+		name, more := alike("cases.supplier_name", f.Supplier)
+		where.and("("+id+" OR "+name+")", append(args, more...)...)
 	}
 	if f.Agent != "" {
 		where.and("(cases.agent_id = ? OR cases.agent_name = ?)", f.Agent, f.Agent)

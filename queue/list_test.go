@@ -54,6 +54,7 @@ func TestAListIsReadPageByPageInItsOrder(t *testing.T) {
 			"one invoice":      {queue.Filter{InvoiceID: "i3"}, ids[3:4]},
 			"a number as read": {queue.Filter{InvoiceNumber: "inv i 3"}, ids[3:4]},
 			"a supplier":       {queue.Filter{Supplier: "Nordwind GmbH"}, ids},
+			"by a small name":  {queue.Filter{Supplier: "nORDWIND gmbh"}, ids},
 			"no such supplier": {queue.Filter{Supplier: "Südwind"}, nil},
 		} {
 			x.filter.Limit = 2

@@ -99,6 +99,29 @@ func TestAListIsSortedByAmountWithinEachCurrency(t *testing.T) {
 	})
 }
 
+func TestASupplierIsFoundHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c *cast) {
+		in := c.stop("i1", models.DuplicateInvoice, `{}`)
+		in.Invoice.SupplierName, in.Invoice.SupplierID = "MÜLLER & Söhne Œuvre", "V-ä1"
+		id := c.file(in).CaseID
+		c.file(c.stop("i2", models.DuplicateInvoice, `{}`))
+		for _, asked := range []string{"müller & söhne œuvre", "MÜLLER & SÖHNE ŒUVRE", "Müller & Söhne Œuvre", "v-Ä1", "V-ä1"} {
+			if got := c.whole(c.clara, queue.Filter{Supplier: asked}); !slices.Equal(got, []string{id}) {
+				t.Errorf("%s finds %v", asked, got)
+			}
+			if found, err := c.desk.CountEach(t.Context(), c.clara, []queue.Filter{{Supplier: asked}}, 9); err != nil || found[0].N != 1 {
+				t.Errorf("%s counts %v (%v)", asked, found, err)
+			}
+		}
+		for _, other := range []string{"müller", "muller & sohne œuvre", strings.Repeat("äöüéèêàáâçñ", 18)} {
+			if got := c.whole(c.clara, queue.Filter{Supplier: other}); len(got) != 0 {
+				t.Errorf("%s finds %v", other, got)
+			}
+		}
+	})
+}
+
 func TestAListIsNarrowedByAgeAgentHolderAndCode(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, c *cast) {

@@ -38,6 +38,7 @@ type QueuePage struct {
 	Errors  []ui.FieldError // what the address asks for and the desk does not know
 	Heads   []SortHead
 	Rows    []CaseRow
+	Total   string // above the rows of a narrowed list: "14 cases"; "" when it is not
 	Empty   ui.Empty
 	Pager   ui.Pager
 	Pick    *PickCases    // nil: there is nothing to tick

@@ -65,6 +65,7 @@ func narrowedQueue() views.QueuePage {
 	}
 	p.Rows[0].Present = []views.Presence{{Name: "Jonas Weber", Words: "is looking at this"}, {Name: "Ines Hoffmann", Words: "is writing", Editing: true}}
 	p.Save = &views.SaveViewForm{Form: views.Form{URL: "/views", CSRF: "csrf-sample"}, Name: ui.Field{Name: "name", Label: "Name", Required: true}, List: "/queues/procurement"}
+	p.Total = "500 cases or more"
 	p.Sheet, p.Rest = "/queues/procurement.csv", "all 214, not only those shown"
 	return p
 }

@@ -96,7 +96,7 @@ func TestAListIsNarrowedByItsFormAndEachFilterIsTakenAwayByItsChip(t *testing.T)
 		petra.get("/queues/procurement?currency=usd").shows(t, "dollars", dollars)
 		petra.get("/queues/procurement?number=inv+0002").shows(t, "a number as read", large)
 		nothing := petra.get("/queues/procurement?supplier=V-9")
-		nothing.wants(t, "empty", "Nothing here is like that", "Clear all")
+		nothing.wants(t, "empty", "Nothing here is like that", "Search for “V-9”")
 		held := petra.get("/queues/procurement?supplier=V-1").href(t, "[data-testid=filter-held]")
 		if held != "/queues/procurement?state=held&supplier=V-1" {
 			t.Errorf("another state forgets the filter: %s", held)
@@ -372,6 +372,35 @@ func withItems(t *testing.T, p page, pairs ...string) url.Values {
 		sent.Set(pairs[i], pairs[i+1])
 	}
 	return sent
+}
+
+func TestTheTitleAndTheTotalCountWhatIsShown(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, d *desk) {
+		for i := range 31 {
+			d.closedPO(fmt.Sprint("a", i), "V-ACME", "20.00", "EUR")
+		}
+		d.closedPO("b1", "V-B", "10.00", "EUR")
+		petra := d.signedIn("petra")
+		petra.follow(petra.press(petra.get("/cases/"+petra.get("/queues/procurement?supplier=v-b").rows()[0]), "claim"))
+		for query, want := range map[string][2]string{"": {"(32)", ""}, "?supplier=V-ACME": {"(31)", "31 cases"}, "?supplier=v-acme&sort=amount": {"(31)", "31 cases"}, "?supplier=V-B": {"(1)", "1 case"},
+			"?supplier=nobody": {"(0)", ""}, "?state=snoozed": {"(0)", ""}, "?state=resolved": {"(0)", ""}, "?due=overdue": {"(0)", ""}, "?state=held": {"(0)", ""}, "?claimed_by=me": {"(1)", "1 case"},
+			"?amount_from=11": {"(31)", "31 cases"}} {
+			for _, path := range []string{"/queues/procurement", "/cases"} {
+				p := petra.get(path + query)
+				if title := p.text("title"); !strings.Contains(title, want[0]) || strings.TrimSpace(p.testID("total")) != want[1] {
+					t.Errorf("%s: titled %q with the total %q, want %v", path+query, title, p.testID("total"), want)
+				}
+			}
+		}
+		if second := petra.get(petra.get("/queues/procurement?supplier=V-ACME").href(t, "[data-testid=pager-next]")); !strings.Contains(second.text("title"), "(31)") {
+			t.Errorf("the second page is titled %q", second.text("title"))
+		}
+		empty := petra.get("/queues/procurement?supplier=acme")
+		if href := empty.href(t, "[data-testid=empty] a"); href != "/search?q=acme" || !strings.Contains(empty.testID("empty"), "search finds parts of names") {
+			t.Errorf("the empty list leads to %q: %s", href, empty.testID("empty"))
+		}
+	})
 }
 
 func TestHostileTextIsMarksInEveryPartOfAList(t *testing.T) {

@@ -256,7 +256,11 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 	if l.queue == "" {
 		topic = "cases"
 	}
-	page, err := v.page(counted(v.listTitle(l), n.Open), self, topic)
+	found, plain, err := v.howMany(l, f, list, n)
+	if err != nil {
+		return err
+	}
+	page, err := v.page(v.listTitle(l)+" ("+v.foundText(found)+")", self, topic)
 	if err != nil {
 		return err
 	}
@@ -264,6 +268,9 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 		Pager: v.pager(l.path(), len(list.Items), f.Cursor, list.NextCursor, query...)}
 	if out.Rows, err = v.listRows(list.Items, l.queue == ""); err != nil {
 		return err
+	}
+	if !plain && len(list.Items) > 0 {
+		out.Total = v.foundWords(found)
 	}
 	out.Errors = ui.ErrorsOf(out.Filter.Fields...)
 	if text := l.issues["cursor"]; text != "" {
@@ -283,6 +290,44 @@ func (v *visit) showList(l caseList, refused refusal, status int) error {
 		}
 	}
 	return render(v.c, status, views.Queue(out))
+}
+
+// mostInList is up to where the cases of a list are counted that no count is kept of.
+const mostInList = 500
+
+// howMany is how many cases the list holds whose page is shown; plain says that it is all that is open.
+func (v *visit) howMany(l caseList, f queue.Filter, page queue.Page, n queue.QueueCount) (found queue.Found, plain bool, err error) {
+	plain = len(l.query([]string{"sort"})) == 0
+	switch {
+	case plain:
+		return queue.Found{N: int(n.Open)}, true, nil
+	case f.Cursor == "" && page.NextCursor == "":
+		return queue.Found{N: len(page.Items)}, false, nil
+	}
+	counts, err := v.p.queue.CountEach(v.ctx, v.by, []queue.Filter{l.filter}, mostInList)
+	if err != nil {
+		return queue.Found{}, false, err
+	}
+	found = counts[0]
+	if found.N < len(page.Items) { // not met among those looked at
+		found = queue.Found{N: len(page.Items), More: true}
+	}
+	return found, false, nil
+}
+
+func (w words) foundText(found queue.Found) string {
+	if found.More {
+		return w.lang.Figures(fmt.Sprint(found.N)) + "+"
+	}
+	return fmt.Sprint(found.N)
+}
+
+// foundWords is the count above the rows.
+func (w words) foundWords(found queue.Found) string {
+	if found.More {
+		return w.tr("%s cases or more", w.lang.Figures(fmt.Sprint(found.N)))
+	}
+	return w.trn("%d case", "%d cases", found.N)
 }
 
 // countsIn are the counts of a queue, or of all of them together.
@@ -517,6 +562,10 @@ func (v *visit) emptyList(l caseList) ui.Empty {
 		return e
 	}
 	f := l.filter
+	if f.Supplier != "" {
+		return ui.Empty{Heading: v.tr("Nothing here is like that"), Text: v.tr("A supplier is looked for by the whole id or name, capital or small; search finds parts of names."),
+			LinkText: v.tr("Search for “%s”", ui.Foreign(clip(f.Supplier)).Plain()), URL: v.link(searchPath, "q", f.Supplier), TestID: "empty"}
+	}
 	for _, name := range queueFilters {
 		if !slices.Contains([]string{"state", "due", "sort"}, name) && l.asked[name] != "" && l.issues[name] == "" {
 			return ui.Empty{Heading: v.tr("Nothing here is like that"), Text: v.tr("Take away a filter; other cases may be here all the same."), LinkText: v.tr("Clear all"), URL: v.link(l.path()), TestID: "empty"}

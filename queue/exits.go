@@ -176,6 +176,13 @@ var askAgent = Exit{Code: exitAskAgent, Instruction: models.InstructResume, Labe
 	Next:   "The agent answers on this case, which stays open for your decision.",
 	Fields: []Field{{Name: "question", Label: "Question to the agent", Kind: FieldLong}}}
 
+// AsksAmount says whether the field of that name is an amount, in whatever exit asks for it.
+func AsksAmount(name string) bool {
+	return slices.ContainsFunc(slices.Concat(exits, movedNonPO), func(e Exit) bool {
+		return slices.ContainsFunc(e.Fields, func(f Field) bool { return f.Name == name && f.Kind == FieldAmount })
+	})
+}
+
 // Exits lists the ways out of a case with this code and reason, after the exit that moved it, if any.
 // "Ask the agent" comes last; whether there is an agent to ask is for the case to say.
 func Exits(code models.Code, reason models.HandoverReason, moved string) []Exit {

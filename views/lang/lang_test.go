@@ -251,6 +251,38 @@ func TestTimesAndFiguresInGerman(t *testing.T) {
 	}
 }
 
+func TestFiguresAreReadAsTheLanguageWritesThem(t *testing.T) {
+	t.Parallel()
+	de, en := Find("de"), English()
+	for _, c := range []struct{ typed, de, en string }{
+		{"1234.50", "1234.50", "1234.50"}, {"1234", "1234", "1234"}, {"-12.5", "-12.5", "-12.5"}, {"0.500", "0.500", "0.500"}, {"1234.567", "1234.567", "1234.567"}, {"01.234", "01.234", "01.234"},
+		{"1.234,50", "1234.50", "1234.50"}, {"1234,50", "1234.50", "1234.50"}, {"1.234.567", "1234567", "1234567"}, {"−1.234,5", "-1234.5", "-1234.5"}, {"1 234,50", "1234.50", "1234.50"},
+		{"1,234.50", "1234.50", "1234.50"}, {"1,234,567", "1234567", "1234567"}, {" -1,234 ", "-1.234", "-1234"}, {"1 234.50", "1234.50", "1234.50"},
+		{"1.234", "1234", "1.234"}, {"1,234", "1.234", "1234"}, {"12.34.567", "12.34.567", "12.34.567"}, {"1,2,3", "1,2,3", "1,2,3"}, {"1.234,", "1.234,", "1.234,"}, {",5", ",5", ",5"}, {"", "", ""},
+		{"EUR 5", "EUR 5", "EUR 5"}, {"1e3", "1e3", "1e3"}, {"+5", "+5", "+5"}, {"--5", "--5", "--5"}, {"-", "-", "-"}, {"1..2", "1..2", "1..2"}, {"٣", "٣", "٣"}, {"1.2345", "1.2345", "1.2345"},
+	} {
+		if got := de.ReadFigures(c.typed); got != c.de {
+			t.Errorf("%q is read %q in German, want %q", c.typed, got, c.de)
+		}
+		if got := en.ReadFigures(c.typed); got != c.en {
+			t.Errorf("%q is read %q in English, want %q", c.typed, got, c.en)
+		}
+	}
+	for _, amount := range []string{"1.234", "0.001", "1234.50", "-1.234", "12", "123.456", "-0.5", "01.234", "1234567.891"} {
+		for _, l := range []*Lang{de, en} {
+			if got := l.ReadFigures(l.TypeFigures(amount)); got != amount {
+				t.Errorf("%s: %s stands as %s in a field and is read %s", l.Tag(), amount, l.TypeFigures(amount), got)
+			}
+			if got := l.ReadFigures(strings.ReplaceAll(l.Figures(amount), "\u2212", "-")); got != amount && amount[0] != '0' {
+				t.Errorf("%s: %s is shown as %s and read %s", l.Tag(), amount, l.Figures(amount), got)
+			}
+			if got := FiguresInAddress(amount); got != l.ReadFigures(got) || strings.TrimLeft(strings.Replace(got, "-", "", 1), "0") != strings.TrimLeft(strings.Replace(amount, "-", "", 1), "0") {
+				t.Errorf("%s: %s is %s in an address and read %s", l.Tag(), amount, got, l.ReadFigures(got))
+			}
+		}
+	}
+}
+
 func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 	t.Parallel()
 	l := &Lang{tag: "xx", group: ".", point: ",", exact: map[string]string{}, exactParts: map[string]string{}, locale: german.locale}

@@ -715,7 +715,7 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 		}
 		switch c.Bound {
 		case approvals.BoundAmount:
-			field.Kind, field.Suffix = ui.FieldAmount, page.Request.Currency
+			field.Kind, field.Suffix, field.Value = ui.FieldAmount, page.Request.Currency, v.lang.TypeFigures(field.Value)
 		case approvals.BoundPostingDate:
 			if _, err := models.ParseDate(c.Value); err == nil {
 				field.Kind = ui.FieldDate
@@ -725,6 +725,21 @@ func (v *visit) sendBackForm(page approvals.RequestPage, form voteForm) *views.S
 	}
 	f.Heading, f.Errors = refused.heading, refused.summary(append(slices.Clone(f.Fields), f.Reason)...)
 	return f
+}
+
+// readCorrectedAmount reads the amount among the corrections as the person's language writes it.
+func (v *visit) readCorrectedAmount(id string, input map[string]string) error {
+	page, err := v.p.approvals.Page(v.ctx, v.by, id)
+	if err != nil {
+		return err
+	}
+	for _, b := range page.Binding {
+		name := strings.TrimPrefix(b.Pointer, "/")
+		if value, sent := input[name]; sent && b.Name == approvals.BoundAmount {
+			input[name] = v.lang.ReadFigures(value)
+		}
+	}
+	return nil
 }
 
 // voteTooLate says who decided meanwhile, or why the vote does not count. What was typed stays.

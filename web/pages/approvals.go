@@ -331,6 +331,9 @@ func (v *visit) vote() error {
 		for name, value := range input {
 			typed["input."+name] = value
 		}
+		if err := v.readCorrectedAmount(id, input); err != nil {
+			return err
+		}
 	}
 	var missing []models.Issue
 	in.Version, missing = version(typed["version"])

@@ -102,6 +102,9 @@ func (v *visit) decideCase() error {
 	in := queue.DecideInput{CaseID: id, Exit: typed["exit"], Reason: typed["reason"], Input: input, Proposed: v.proposed(typed)}
 	for name, value := range in.Input {
 		typed["input."+name] = value
+		if queue.AsksAmount(name) {
+			input[name] = v.lang.ReadFigures(value)
+		}
 	}
 	var missing []models.Issue
 	in.Version, missing = version(typed["version"])

@@ -67,7 +67,7 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 		out.WhyNot = v.tr("This rule is retired: it routes nothing any more, and cannot be changed. Requests it routed keep their copy.")
 		if refused.typed != nil && refused.form == formRule {
 			out.WhyNot += " " + v.tr("To have it back with what you typed, add it as a new rule.")
-			out.Edit = v.ruleForm(refused.of(formRule), typedRule(now))
+			out.Edit = v.ruleForm(refused.of(formRule), v.typedRule(now))
 			out.Edit.URL, out.Edit.Button = v.link("/settings/rules"), v.tr("Add it as a new rule")
 		}
 	default:
@@ -81,7 +81,7 @@ func (v *visit) rulePage(status int, id string, refused refusal) error {
 // fillRuleForms adds what an editor can do with a rule in force.
 func (v *visit) fillRuleForms(out *views.RulePage, now approvals.RuleView, refused refusal) error {
 	id, seen := now.Rule.ID, strconv.FormatInt(now.Rule.Version, 10)
-	out.Edit = v.ruleForm(refused.of(formRule), typedRule(now))
+	out.Edit = v.ruleForm(refused.of(formRule), v.typedRule(now))
 	out.Edit.URL, out.Edit.Button, out.Edit.Version = v.ruleURL(id), v.tr("Save the next version"), seen
 	own := refused.of(formRetire)
 	out.Retire = &views.RetireForm{Form: v.form(v.link("/settings/rules/" + id + "/retire")),
@@ -213,7 +213,7 @@ func (v *visit) tryRequest() error {
 	refused, status := refusal{typed: typed}, http.StatusOK
 	if asked {
 		result, err := v.p.approvals.Try(v.ctx, v.by, approvals.TryInput{Tool: typed["tool"], DocumentType: typed["document_type"], Supplier: typed["supplier"],
-			CostCentre: typed["cost_centre"], Amount: plainAmount(typed["amount"]), Currency: typed["currency"], Asker: typed["asker"]})
+			CostCentre: typed["cost_centre"], Amount: v.lang.ReadFigures(typed["amount"]), Currency: typed["currency"], Asker: typed["asker"]})
 		if err == nil {
 			out.Result = v.tryResult(result, typed)
 		} else if r, ok := v.refuse(err, "try", v.tr("The request could not be tried"), typed, nil); ok {
@@ -457,16 +457,4 @@ func (w words) sheetProblem(p approvals.SheetProblem) string {
 		return w.tr("Line %d: %s", p.Line, said)
 	}
 	return w.tr("Line %d, column %s: %s", p.Line, p.Column, said)
-}
-
-// plainAmount is an amount as it is typed into a form, where a comma may mark the decimals as in German: the
-// only one, without any point, and not where it could part thousands ("1,234"). Anything else stays as it
-// was typed, so that nothing is guessed.
-func plainAmount(typed string) string {
-	whole, frac, comma := strings.Cut(typed, ",")
-	thousands := len(frac) == 3 && len(strings.TrimPrefix(whole, "-")) <= 3
-	if !comma || thousands || strings.ContainsAny(whole, ".") || strings.ContainsAny(frac, ".,") {
-		return typed
-	}
-	return whole + "." + frac
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/queue"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -44,7 +45,7 @@ func (v *visit) proposedCall(page queue.CasePage, c queue.ProposedCall, form cas
 	if currency == "" {
 		currency = page.Amount.Currency()
 	}
-	field(ui.Field{Name: "amount", Label: v.tr("Amount of this write"), Kind: ui.FieldAmount, Required: true}, amount)
+	field(ui.Field{Name: "amount", Label: v.tr("Amount of this write"), Kind: ui.FieldAmount, Required: true}, v.lang.TypeFigures(amount))
 	field(ui.Field{Name: "currency", Label: v.tr("Currency"), Required: true}, currency)
 	field(ui.Field{Name: "posting_date", Label: v.tr("Posting date"), Kind: ui.FieldDate}, c.PostingDate)
 	field(ui.Field{Name: "document_type", Label: v.tr("Document type"), Hint: v.tr("As the approval matrix names it.")}, "")
@@ -86,7 +87,7 @@ func (v *visit) proposed(typed map[string]string) []queue.ProposedInput {
 	var out []queue.ProposedInput
 	for _, i := range ticked {
 		at := func(field string) string { return typed[fmt.Sprintf("%s%d.%s", proposedPrefix, i, field)] }
-		out = append(out, queue.ProposedInput{Index: i, Amount: at("amount"), Currency: at("currency"), PostingDate: at("posting_date"), DocumentType: at("document_type"),
+		out = append(out, queue.ProposedInput{Index: i, Amount: v.lang.ReadFigures(at("amount")), Currency: at("currency"), PostingDate: at("posting_date"), DocumentType: at("document_type"),
 			CostCentre: at("cost_centre"), Summary: at("summary")})
 	}
 	return out
@@ -109,7 +110,7 @@ func (v *visit) approverSearch(requestID string) (*views.ApproverSearch, error) 
 	out := &views.ApproverSearch{Amount: v.money(q.Amount, q.Currency), Tried: v.tried(request.Tried)}
 	out.Facts = append(pairs(v.tr("What is asked"), q.Summary, v.tr("Tool"), q.Tool, v.tr("Amount"), out.Amount, v.tr("Document type"), orSome(q.DocumentType, v.tr("none named")), v.tr("Cost centre"), q.CostCentre,
 		v.tr("Posting date"), v.date(q.PostingDate), v.tr("Asked by"), q.AskerName), pairs(v.tr("Why nobody can decide"), v.said(request.Unrouted))...)
-	try := url.Values{"tool": {q.Tool}, "amount": {q.Amount}, "currency": {q.Currency}}
+	try := url.Values{"tool": {q.Tool}, "amount": {lang.FiguresInAddress(q.Amount)}, "currency": {q.Currency}}
 	for name, value := range map[string]string{"document_type": q.DocumentType, "supplier": q.SupplierID, "cost_centre": q.CostCentre} {
 		if value != "" {
 			try.Set(name, value)

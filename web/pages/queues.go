@@ -131,18 +131,27 @@ func (w words) readAmounts(l *caseList, currency string) {
 		if l.asked[end.name] == "" {
 			continue
 		}
-		m, err := models.ParseMoney(l.asked[end.name], currency)
+		plain := lang.FiguresInAddress(w.lang.ReadFigures(l.asked[end.name]))
+		m, err := models.ParseMoney(plain, currency)
 		if err != nil {
 			l.issues[end.name] = w.said(err.Error())
 			continue
 		}
-		*end.into, f.Currency = l.asked[end.name], currency
+		*end.into, f.Currency, l.asked[end.name] = plain, currency, plain
 		ends = append(ends, m)
 	}
 	if len(ends) == 2 && ends[0].SortKey() > ends[1].SortKey() {
 		l.issues["amount_to"] = w.tr("must not be less than the amount it begins with")
 		f.AmountTo = ""
 	}
+}
+
+// typedAmount is an amount of the list as its field shows it: what was not understood as it was typed.
+func (w words) typedAmount(l caseList, name string) string {
+	if l.issues[name] != "" {
+		return l.asked[name]
+	}
+	return w.lang.TypeFigures(l.asked[name])
 }
 
 const maxFilter = 200
@@ -492,8 +501,8 @@ func (v *visit) listFilter(l caseList) views.ListFilter {
 		text("po_id", v.tr("PO"), ""),
 		text("run_id", v.tr("Run of the agent"), ""),
 		text("agent", v.tr("Agent"), v.tr("Its name")),
-		{Name: "amount_from", Label: v.tr("Amount from"), Kind: ui.FieldAmount, Value: l.asked["amount_from"], Hint: v.tr("Such as 1234.50; credit notes are below 0")},
-		{Name: "amount_to", Label: v.tr("Amount to"), Kind: ui.FieldAmount, Value: l.asked["amount_to"]},
+		{Name: "amount_from", Label: v.tr("Amount from"), Kind: ui.FieldAmount, Value: v.typedAmount(l, "amount_from"), Hint: v.tr("Such as %s; credit notes are below 0", v.lang.Figures("1234.50"))},
+		{Name: "amount_to", Label: v.tr("Amount to"), Kind: ui.FieldAmount, Value: v.typedAmount(l, "amount_to")},
 		{Name: "currency", Label: v.tr("Currency"), Value: l.asked["currency"], Placeholder: v.ws.Currency, Hint: v.tr("Of amounts; without one %s", v.ws.Currency)},
 		choose("sort", v.tr("Sorted by"), v.tr("As usual"), sorts, func(s string) string { return upper(v.sortName(s)) }),
 	}

@@ -32,9 +32,9 @@ var ruleFields = []string{"tool", "document_type", "supplier", "cost_centre", "c
 const inSequence = "then"
 
 // newRule reads the form. Fields of a second step count only where the rule asks one after the other.
-func newRule(typed map[string]string) (approvals.NewRule, []models.Issue) {
+func (w words) newRule(typed map[string]string) (approvals.NewRule, []models.Issue) {
 	n := approvals.NewRule{Tool: typed["tool"], DocumentType: typed["document_type"], Supplier: typed["supplier"], CostCentre: typed["cost_centre"],
-		Currency: strings.ToUpper(typed["currency"]), From: plainAmount(typed["from"]), To: plainAmount(typed["to"]), Role: models.Role(typed["role"]), People: approvals.SplitPeople(typed["person"])}
+		Currency: strings.ToUpper(typed["currency"]), From: w.lang.ReadFigures(typed["from"]), To: w.lang.ReadFigures(typed["to"]), Role: models.Role(typed["role"]), People: approvals.SplitPeople(typed["person"])}
 	var issues []models.Issue
 	var err error
 	switch required := typed["required"]; required {
@@ -63,7 +63,7 @@ func newRule(typed map[string]string) (approvals.NewRule, []models.Issue) {
 // addRule is POST /settings/rules.
 func (v *visit) addRule() error {
 	typed := v.typed(ruleFields...)
-	n, issues := newRule(typed)
+	n, issues := v.newRule(typed)
 	err := invalid(issues)
 	if err == nil {
 		_, err = v.p.approvals.CreateRule(v.ctx, v.by, n)
@@ -82,7 +82,7 @@ func (v *visit) addRule() error {
 // replaceRule is POST /settings/rules/{id}: the next version of a rule.
 func (v *visit) replaceRule() error {
 	id, typed := v.param("id"), v.typed(ruleFields...)
-	n, issues := newRule(typed)
+	n, issues := v.newRule(typed)
 	seen, more := version(typed["version"])
 	err := invalid(append(issues, more...))
 	if err == nil {
@@ -359,14 +359,14 @@ func (v *visit) emptyRule() map[string]string {
 }
 
 // typedRule is a rule as somebody would type it.
-func typedRule(r approvals.RuleView) map[string]string {
+func (w words) typedRule(r approvals.RuleView) map[string]string {
 	m := r.Rule
 	required := strconv.Itoa(m.Required)
 	if r.Sequence() {
 		required = inSequence
 	}
 	return map[string]string{"tool": m.Tool, "document_type": m.DocumentType, "supplier": m.Supplier, "cost_centre": m.CostCentre, "currency": m.Currency,
-		"from": m.FromAmount, "to": m.ToAmount, "role": string(m.Role), "person": addresses(r.People), "then_role": string(m.ThenRole), "then_person": addresses(r.ThenPeople),
+		"from": w.lang.TypeFigures(m.FromAmount), "to": w.lang.TypeFigures(m.ToAmount), "role": string(m.Role), "person": addresses(r.People), "then_role": string(m.ThenRole), "then_person": addresses(r.ThenPeople),
 		"required": required, "valid": approvals.ValidText(r.Valid)}
 }
 

@@ -175,7 +175,7 @@ func (v *visit) askAgain(refused refusal, edits bool) (*views.AskAgain, error) {
 // setStepUp is POST /settings/security/step-up with currency and above, which is empty to ask no more.
 func (v *visit) setStepUp() error {
 	typed := v.typed("currency", "above")
-	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetStepUp(typed["currency"], plainAmount(typed["above"])) })
+	err := v.p.store.InTx(v.ctx, v.by, func(tx *models.Tx) error { return tx.SetStepUp(typed["currency"], v.lang.ReadFigures(typed["above"])) })
 	return v.securityChanged(err, typed, "step_up_set")
 }
 

@@ -171,7 +171,12 @@ func (w words) list(names []string) string {
 
 // said is a sentence of the services, or a title of models or queue, in the reader's language. It is
 // for the desk's own words, never for text of people or agents.
-func (w words) said(text string) string { return w.lang.Said(w.momentsIn(text)) }
+func (w words) said(text string) string {
+	if text == models.ErrAmountSyntax.Error() { // of what agents send; people write it as their language does
+		return w.tr("must be an amount such as %s", w.lang.Figures("1234.50"))
+	}
+	return w.lang.Said(w.momentsIn(text))
+}
 
 // momentForm is a moment in a sentence of the services, which know no time zone.
 var momentForm = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z|\b\d{1,2} [A-Z][a-z]+ \d{4} at \d{2}:\d{2} UTC`)

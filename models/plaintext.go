@@ -36,7 +36,7 @@ func HasUnseen(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, unseen)
 }
 
-// unseen agrees with what the pages mark in foreign text.
+// unseen says whether r leaves no trace on screen or steers its neighbours. It is the rule of the pages.
 func unseen(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

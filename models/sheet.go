@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -122,17 +121,4 @@ func withMarks(s string) string {
 		}
 	}
 	return b.String()
-}
-
-// unseen says whether r leaves no trace on screen or steers its neighbours. It is the rule of the pages.
-func unseen(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case unicode.In(r, unicode.Cf, unicode.Cc, unicode.Co):
-		return true
-	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2028, r == 0x2029, r == 0x2800, r == 0x3164, r == 0xFFA0:
-		return true
-	}
-	return r >= 0x180B && r <= 0x180F || r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF
 }

@@ -27,6 +27,7 @@ type BulkItem struct {
 	Version int64
 	Binding []BoundValue // what the call does, as compared with the request
 	Can     bool
+	Missing bool   // nothing is known of it: it is of nowhere, or of another workspace
 	Why     string // why it cannot be approved here; empty when it can
 	OwnPage bool   // it can be approved, but on its own page only
 	Left    int    // how many more people have to say yes after this one
@@ -64,6 +65,7 @@ type BulkResult struct {
 type BulkAnswer struct {
 	ListItem
 	Outcome BulkOutcome
+	Missing bool   // as in BulkItem
 	Why     string // of a refusal; of one that waits what is still needed
 }
 
@@ -101,7 +103,7 @@ func (s *Service) BulkPreview(ctx context.Context, by models.Principal, requestI
 		for _, c := range choices {
 			r, ok := rows[c.RequestID]
 			if !ok {
-				out.Items = append(out.Items, BulkItem{ListItem: ListItem{RequestID: c.RequestID}, Why: "There is no such request in this workspace."})
+				out.Items = append(out.Items, BulkItem{ListItem: ListItem{RequestID: c.RequestID}, Missing: true, Why: noSuchRequest})
 				continue
 			}
 			item, err := bulkItem(tx, r, facts[r.ID], members)
@@ -123,6 +125,8 @@ func (s *Service) BulkPreview(ctx context.Context, by models.Principal, requestI
 	})
 	return out, err
 }
+
+const noSuchRequest = "There is no such request in this workspace."
 
 func checkChoices(by models.Principal, choices []BulkChoice) ([]BulkChoice, error) {
 	if err := mayRead(by); err != nil {
@@ -169,6 +173,17 @@ func bulkItem(tx *models.Tx, light models.ApprovalRequest, facts Facts, members 
 		return BulkItem{}, err
 	}
 	item := BulkItem{ListItem: items[0], Version: light.Version}
+	// What the write is stands on the item also when it cannot be approved.
+	r, err := takeRequest(tx, "*", light.ID, "")
+	if err != nil {
+		return item, err
+	}
+	var page RequestPage
+	page.Request, page.Arguments = r, json.RawMessage(r.Arguments)
+	if err := fillCall(tx, &page, facts, members); err != nil {
+		return item, err
+	}
+	item.Binding = page.Binding
 	if err := stillOpen(tx, light, light.Version); err != nil {
 		ne, named := models.AsNamed(err)
 		if !named {
@@ -190,16 +205,6 @@ func bulkItem(tx *models.Tx, light models.ApprovalRequest, facts Facts, members 
 		item.OnBehalfOf = with.owner.User.Name
 	}
 	item.Left = max(tally.Required-tally.Yes-1, 0)
-	r, err := takeRequest(tx, "*", light.ID, "")
-	if err != nil {
-		return item, err
-	}
-	var page RequestPage
-	page.Request, page.Arguments = r, json.RawMessage(r.Arguments)
-	if err := fillCall(tx, &page, facts, members); err != nil {
-		return item, err
-	}
-	item.Binding = page.Binding
 	if page.Earlier != nil {
 		item.OwnPage = true
 		item.Why = upperFirst(page.Earlier.Text()) + ". Decide it on its own page."
@@ -385,7 +390,7 @@ func (s *Service) bulkResult(ctx context.Context, by models.Principal, choices [
 			answer := answers[c.RequestID]
 			r, ok := rows[c.RequestID]
 			if !ok {
-				answer.RequestID = c.RequestID
+				answer.RequestID, answer.Missing, answer.Why = c.RequestID, true, noSuchRequest
 				out.Items = append(out.Items, answer)
 				continue
 			}

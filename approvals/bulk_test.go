@@ -226,3 +226,29 @@ func TestWhoMayNotApproveSeveral(t *testing.T) {
 		}
 	})
 }
+
+// Credits are never set off against what is paid: both stand beside each other, per currency.
+func TestTotalsKeepCreditsApart(t *testing.T) {
+	t.Parallel()
+	for want, amounts := range map[string][]string{
+		"EUR 6,003.00 (2), EUR -3,003.00 (1)": {"3001.00 EUR", "-3003.00 EUR", "3002.00 EUR"},
+		"EUR -2.00 (2)":                       {"-1.00 EUR", "-1.00 EUR"},
+		"EUR 1.00 (1), EUR -1.00 (1)":         {"-1.00 EUR", "1.00 EUR"},
+		"EUR 0.00 (1)":                        {"0.00 EUR"},
+		"EUR -5.00 (1), JPY 7 (1), USD 2.00 (1), USD -9.00 (2)": {"-4.00 USD", "7 JPY", "-5.00 EUR", "2.00 USD", "-5.00 USD"},
+	} {
+		var list []models.Money
+		for _, a := range amounts {
+			text, code, _ := strings.Cut(a, " ")
+			m, err := models.ParseMoney(text, code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, m)
+		}
+		totals, err := approvals.TotalsOf(list)
+		if got := totalText(totals); err != nil || got != want {
+			t.Errorf("%v add up to %s, want %s (%v)", amounts, got, want, err)
+		}
+	}
+}

@@ -315,8 +315,9 @@ func (s *Service) CountWaiting(ctx context.Context, by models.Principal, limit i
 
 // CurrencyTotal is how much of one currency waits.
 type CurrencyTotal struct {
-	Total models.Money
-	Count int
+	Total  models.Money
+	Count  int
+	Credit bool // of amounts below zero, which are never set off against the others
 }
 
 // maxTotalled bounds how many requests WaitingTotals adds up.
@@ -356,13 +357,14 @@ func (s *Service) WaitingTotals(ctx context.Context, by models.Principal, f Wait
 	return totals, more, err
 }
 
-// TotalsOf adds amounts up per currency, by its code.
+// TotalsOf adds amounts up per currency, by its code, the credits after and apart from the rest: a credit
+// note does not make what is paid out smaller.
 func TotalsOf(amounts []models.Money) ([]CurrencyTotal, error) {
 	var out []CurrencyTotal
 	for _, m := range amounts {
-		i := slices.IndexFunc(out, func(t CurrencyTotal) bool { return t.Total.Currency() == m.Currency() })
+		i := slices.IndexFunc(out, func(t CurrencyTotal) bool { return t.Total.Currency() == m.Currency() && t.Credit == m.Negative() })
 		if i < 0 {
-			out = append(out, CurrencyTotal{Total: m, Count: 1})
+			out = append(out, CurrencyTotal{Total: m, Count: 1, Credit: m.Negative()})
 			continue
 		}
 		sum, err := out[i].Total.Add(m)
@@ -371,7 +373,15 @@ func TotalsOf(amounts []models.Money) ([]CurrencyTotal, error) {
 		}
 		out[i].Total, out[i].Count = sum, out[i].Count+1
 	}
-	slices.SortFunc(out, func(a, b CurrencyTotal) int { return strings.Compare(a.Total.Currency(), b.Total.Currency()) })
+	slices.SortFunc(out, func(a, b CurrencyTotal) int {
+		if by := strings.Compare(a.Total.Currency(), b.Total.Currency()); by != 0 {
+			return by
+		}
+		if a.Credit {
+			return 1
+		}
+		return -1
+	})
 	return out, nil
 }
 

@@ -64,6 +64,7 @@ type Totals struct {
 
 // Total is a sum in one currency.
 type Total struct {
+	Of               string // "credits", empty for what is posted
 	Amount, Currency string
 	Count            string // "3 requests"
 }
@@ -104,6 +105,7 @@ type BulkForm struct {
 
 // BulkItem is one request of the preview.
 type BulkItem struct {
+	Missing          bool // nothing is known of it
 	ID               string
 	URL              templ.SafeURL
 	Key              string // what the form posts for it; "" when it cannot be approved here
@@ -132,6 +134,7 @@ type BulkResultPage struct {
 
 // BulkAnswer is what came of one request.
 type BulkAnswer struct {
+	Missing          bool // nothing is known of it
 	ID               string
 	URL              templ.SafeURL
 	Result           ui.Badge

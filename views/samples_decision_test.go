@@ -67,7 +67,8 @@ func pickableApprovals() views.ApprovalsPage {
 }
 
 func sampleTotals(of string) *views.Totals {
-	return &views.Totals{Of: of, Items: []views.Total{{Amount: "12,345.60", Currency: "EUR", Count: "2 requests"}, {Amount: lang.English().Figures(wideAmount), Currency: "KWD", Count: "1 request"}}}
+	return &views.Totals{Of: of, Items: []views.Total{{Amount: "12,345.60", Currency: "EUR", Count: "2 requests"}, {Amount: lang.English().Figures(wideAmount), Currency: "KWD", Count: "1 request"},
+		{Of: "credits", Amount: "-3,003.00", Currency: "KWD", Count: "1 request"}}}
 }
 
 func sampleBulkPage() views.BulkPage {
@@ -83,6 +84,7 @@ func sampleBulkPage() views.BulkPage {
 			{ID: "areq_01k6va3", URL: "/approvals/areq_01k6va3", Summary: "Post again", Amount: "980.00", Currency: "EUR", Supplier: "Nordwind GmbH", Invoice: "INV-7", OwnPage: true,
 				Why: "Exactly this call was carried out on 1 October 2026. Decide it on its own page."},
 			{ID: "areq_01k6va4", URL: "/approvals/areq_01k6va4", Summary: "Not hers", Amount: "1.00", Currency: "EUR", Why: "It is not your turn yet: first a yes of Finance lead."},
+			{ID: "areq_01k6va5", Missing: true, Why: "There is no such request in this workspace."},
 		}}
 }
 

@@ -244,7 +244,11 @@ func (v *visit) waitingTotals(f approvals.WaitingFilter, listed approvals.List, 
 func (w words) totals(of string, sums []approvals.CurrencyTotal) *views.Totals {
 	out := &views.Totals{Of: of}
 	for _, s := range sums {
-		out.Items = append(out.Items, views.Total{Amount: w.number(s.Total), Currency: s.Total.Currency(), Count: w.trn("%d request", "%d requests", s.Count)})
+		item := views.Total{Amount: w.number(s.Total), Currency: s.Total.Currency(), Count: w.trn("%d request", "%d requests", s.Count)}
+		if s.Credit {
+			item.Of = w.tr("credits")
+		}
+		out.Items = append(out.Items, item)
 	}
 	return out
 }

@@ -663,3 +663,55 @@ func TestUnseenCharactersAreTheSameEverywhere(t *testing.T) {
 		t.Error("a byte that is no text is let through")
 	}
 }
+
+func TestCreditNotesStandBesideWhatIsPosted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ids := url.Values{"request": {d.ask(d.robot(), approvalFor("3001.00")), d.ask(d.robot(), approvalFor("3002.00")), d.ask(d.robot(), approvalFor("-3003.00"))}}
+	fiona, felix := d.signedIn("fiona"), d.inGerman("felix")
+	list := fiona.get("/approvals")
+	list.wants(t, "totals", "6,003.00 EUR2 requests", "credits−3,003.00 EUR1 request")
+	preview := fiona.send(list, "pick-form", ids)
+	preview.wants(t, "totals", "6,003.00 EUR2 requests", "credits−3,003.00 EUR1 request")
+	german := felix.send(felix.get("/approvals"), "pick-form", ids)
+	german.isGerman(t, "a preview with a credit note")
+	german.wants(t, "totals", "Gutschriften")
+	action, sent := preview.fill(t, "bulk-form", nil)
+	fiona.do(http.MethodPost, action, sent).wants(t, "totals", "Approved", "6,003.00 EUR2 requests", "credits−3,003.00 EUR1 request")
+}
+
+// What cannot be approved with others still says what it is; of what is not here nothing is made up.
+func TestWhatIsLeftOutOfSeveralSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	mine, gone := d.ask(d.robot(), approvalFor("10.00")), d.ask(d.robot(), approvalFor("11.00"))
+	foreign := d.ask(d.agent(other, "robo2", models.RoleAgent), `{"invoice": {"id": "9", "amount": "1", "currency": "JPY"}, "action": {"tool": "pay", "arguments": {"a": "1"}}, "amount": "1", "currency": "JPY", "summary": "Secret"}`)
+	fiona, felix := d.signedIn("fiona"), d.inGerman("felix")
+	list := fiona.get("/approvals")
+	ids := url.Values{"request": {mine, gone, foreign, "areq_nowhere"}}
+	germanList := felix.get("/approvals")
+	first, _ := fiona.send(list, "pick-form", ids).fill(t, "bulk-form", nil)
+	d.approve("fiona", models.RoleFinanceLead, gone)
+	preview := fiona.send(list, "pick-form", ids)
+	items := preview.doc.Find("[data-testid=bulk-item]")
+	if items.Length() != 4 || first == "" {
+		t.Fatalf("%d items", items.Length())
+	}
+	if text := items.Eq(1).Text(); !strings.Contains(text, "Post an adjustment of 11.00 EUR on invoice 5105600123") {
+		t.Errorf("what was decided meanwhile reads %q", text)
+	}
+	for i := 2; i < 4; i++ {
+		item := items.Eq(i)
+		if text := item.Text(); !strings.Contains(text, "This request is not here") || !strings.Contains(text, "no such request in this workspace") || strings.Contains(text, "no summary") ||
+			strings.Contains(text, "not named") || strings.Contains(text, "Secret") || item.Find("a").Length() > 0 {
+			t.Errorf("what is not here reads %q", text)
+		}
+	}
+	_, sent := preview.fill(t, "bulk-form", nil)
+	sent["item"] = append(sent["item"], foreign+"@1", "areq_nowhere@1")
+	done := fiona.do(http.MethodPost, "/approvals/bulk/approve", sent)
+	if text := done.testID("bulk-result"); strings.Count(text, "This request is not here") != 2 || strings.Contains(text, "no summary") || strings.Contains(text, "without a number") {
+		t.Errorf("the result reads %q", text)
+	}
+	felix.send(germanList, "pick-form", ids).isGerman(t, "a preview with requests that are not here")
+}

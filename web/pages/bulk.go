@@ -134,6 +134,9 @@ func (w words) bulkLead(can, of, marked int) string {
 }
 
 func (v *visit) bulkItem(i approvals.BulkItem) views.BulkItem {
+	if i.Missing {
+		return views.BulkItem{ID: i.RequestID, Missing: true, Why: ui.Foreign(v.said(i.Why))}
+	}
 	out := views.BulkItem{ID: i.RequestID, URL: withFrom(requestURL(i.RequestID), v.from()), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
 		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), OnBehalf: i.OnBehalfOf, Expires: v.expires(i.ExpiresAt), Why: ui.Foreign(v.said(i.Why)), OwnPage: i.OwnPage, Mark: len(i.Look) > 0}
 	if !i.Amount.IsZero() {
@@ -209,6 +212,9 @@ func (w words) bulkResultLead(tally map[approvals.BulkOutcome]int) string {
 func (v *visit) bulkAnswer(i approvals.BulkAnswer) views.BulkAnswer {
 	out := views.BulkAnswer{ID: i.RequestID, URL: withFrom(requestURL(i.RequestID), v.from()), Summary: ui.Foreign(i.Summary), Supplier: ui.Foreign(orSome(i.Invoice.SupplierName, i.SupplierID)),
 		Invoice: ui.Foreign(orSome(i.Invoice.Number, i.InvoiceID)), Why: ui.Foreign(v.said(i.Why))}
+	if i.Missing {
+		out = views.BulkAnswer{ID: i.RequestID, Missing: true, Why: out.Why}
+	}
 	if !i.Amount.IsZero() {
 		out.Amount, out.Currency = v.number(i.Amount), i.Amount.Currency()
 	}

@@ -26,7 +26,8 @@ const (
 // maxSheetProblems bounds the problems told at once.
 const maxSheetProblems = 200
 
-// The columns of a sheet. A sheet that is read needs currency, from and to; the others may be left out.
+// The columns of a sheet. A sheet that is read needs currency, from and to; the others may be left out: a
+// rule that stands then keeps what it says there, a new one gets what is usual.
 const (
 	colRule       = "rule"
 	colVersion    = "version"
@@ -77,6 +78,35 @@ type SheetChange struct {
 	Before *RuleView // nil for a rule that is added
 	After  *RuleView // nil for a rule that is retired
 	Fields []FieldChange
+	Looser []Loosening // in what the rule would be less strict than it is
+}
+
+// Loosening is one way in which a rule would be less strict.
+type Loosening string
+
+// The ways in which a rule can be less strict.
+const (
+	LooserPeople  Loosening = "people"  // fewer people decide
+	LooserAmounts Loosening = "amounts" // it reaches amounts it did not reach
+	LooserWrites  Loosening = "writes"  // it is for writes it was not for
+	LooserValid   Loosening = "valid"   // an approval is good for longer
+)
+
+// loosened says in what a rule would be less strict than it is.
+func loosened(before, after models.Rule) []Loosening {
+	var out []Loosening
+	add := func(how Loosening, is bool) {
+		if is && !slices.Contains(out, how) {
+			out = append(out, how)
+		}
+	}
+	add(LooserPeople, after.Required < before.Required)
+	add(LooserAmounts, after.Currency != before.Currency || compareAmounts(after.ToAmount, before.ToAmount) > 0 || compareAmounts(after.FromAmount, before.FromAmount) < 0)
+	for _, d := range [][2]string{{before.Tool, after.Tool}, {before.DocumentType, after.DocumentType}, {before.Supplier, after.Supplier}, {before.CostCentre, after.CostCentre}} {
+		add(LooserWrites, d[0] != "" && d[1] != d[0])
+	}
+	add(LooserValid, after.ValidSeconds > before.ValidSeconds)
+	return out
 }
 
 // SheetPlan is what a sheet would do to the matrix, or why it cannot be read. With problems nothing else
@@ -236,7 +266,47 @@ type sheetLine struct {
 	line    int
 	id      string
 	version int64 // 0 when the sheet says none
+	columns []string
 	rule    NewRule
+}
+
+func (l sheetLine) has(column string) bool { return slices.Contains(l.columns, column) }
+
+// onto is what the line says of a rule that stands: what its sheet has no column for stays. Of a role and
+// people, either of which decides, the one that is said takes the place of the other.
+func (l sheetLine) onto(v RuleView) NewRule {
+	n, r := l.rule, v.Rule
+	for _, d := range []struct {
+		column string
+		said   *string
+		stands string
+	}{{colTool, &n.Tool, r.Tool}, {colType, &n.DocumentType, r.DocumentType}, {colSupplier, &n.Supplier, r.Supplier}, {colCentre, &n.CostCentre, r.CostCentre}} {
+		if !l.has(d.column) {
+			*d.said = d.stands
+		}
+	}
+	if !l.has(colRole) && len(n.People) == 0 {
+		n.Role = r.Role
+	}
+	if !l.has(colPeople) && n.Role == "" {
+		n.People = strings.Fields(emails(v.People))
+	}
+	if !l.has(colThenRole) && len(n.ThenPeople) == 0 {
+		n.ThenRole = r.ThenRole
+	}
+	if !l.has(colThenPeople) && n.ThenRole == "" {
+		n.ThenPeople = strings.Fields(emails(v.ThenPeople))
+	}
+	if !l.has(colRequired) {
+		n.Required = r.Required
+		if n.ThenRole != "" || len(n.ThenPeople) > 0 {
+			n.Required = 2
+		}
+	}
+	if !l.has(colValid) {
+		n.Valid = v.Valid
+	}
+	return n
 }
 
 func planSheet(tx *models.Tx, text []byte, retireMissing bool) (SheetPlan, error) {
@@ -284,7 +354,7 @@ func inWordsOf(tx *models.Tx, plan *SheetPlan) error {
 			continue
 		}
 		c := &plan.Changed[i-len(plan.Added)]
-		c.After, c.Fields = &views[i], differences(*c.Before, views[i])
+		c.After, c.Fields, c.Looser = &views[i], differences(*c.Before, views[i]), loosened(c.Before.Rule, views[i].Rule)
 	}
 	return nil
 }
@@ -311,6 +381,25 @@ func match(lines []sheetLine, before []RuleView, people roster) SheetPlan {
 	}
 	for email, p := range people {
 		m.ids[email] = p.User.ID
+	}
+	// Where the sheet leaves columns out, rules are also looked for by the columns it has.
+	var bySaid map[string][]int
+	dropped := len(lines) > 0 && slices.ContainsFunc(coveringColumns, func(c string) bool { return !lines[0].has(c) })
+	said := func(r models.Rule) string {
+		var fields []ruleField
+		for i, f := range ruleFields(RuleView{Rule: r})[:coveringFields] {
+			if lines[0].has(coveringColumns[i]) {
+				fields = append(fields, f)
+			}
+		}
+		return joined(fields)
+	}
+	if len(lines) > 0 {
+		bySaid = map[string][]int{}
+		for i, v := range before {
+			key := said(v.Rule)
+			bySaid[key] = append(bySaid[key], i)
+		}
 	}
 	about := make([]int, len(lines)) // index of before, or one of these
 	const (
@@ -350,7 +439,23 @@ func match(lines []sheetLine, before []RuleView, people roster) SheetPlan {
 		}
 		alike[coversKey(drafts[i])]++
 	}
-	said := map[string]int{}
+	alikeSaid := map[string]int{}
+	for i, l := range lines {
+		if about[i] != isNew {
+			continue
+		}
+		for _, at := range bySaid[said(drafts[i])] {
+			if _, taken := m.taken[at]; !taken && saysKey(m.draft(l.onto(before[at]))) == saysKey(before[at].Rule) {
+				about[i], m.taken[at] = at, l.line
+				alike[coversKey(drafts[i])]--
+				break
+			}
+		}
+		if about[i] == isNew {
+			alikeSaid[said(drafts[i])]++
+		}
+	}
+	saidBefore := map[string]int{}
 	for i, l := range lines {
 		if about[i] == isNone {
 			continue
@@ -360,12 +465,25 @@ func match(lines []sheetLine, before []RuleView, people roster) SheetPlan {
 				about[i], m.taken[at] = at, l.line
 			}
 		}
+		if about[i] == isNew && dropped {
+			if n := m.left(bySaid[said(drafts[i])]); n > 1 || n == 1 && alikeSaid[said(drafts[i])] > 1 {
+				m.problem(l.line, "", "may be about more than one rule, since the sheet leaves out what tells them apart; add the column rule, or %s", leftOut(l))
+				continue
+			}
+			if at, ok := m.only(bySaid[said(drafts[i])]); ok {
+				about[i], m.taken[at] = at, l.line
+			}
+		}
 		if about[i] == isNew {
-			if first, twice := said[saysKey(drafts[i])]; twice {
+			if first, twice := saidBefore[saysKey(drafts[i])]; twice {
 				m.problem(l.line, "", "says the same as line %d", first)
 				continue
 			}
-			said[saysKey(drafts[i])] = l.line
+			saidBefore[saysKey(drafts[i])] = l.line
+		}
+		if about[i] >= 0 {
+			l.rule = l.onto(before[about[i]])
+			drafts[i] = m.draft(l.rule)
 		}
 		m.line(l, about[i], drafts[i], people)
 	}
@@ -415,6 +533,25 @@ func (m *sheetMatch) free(list []int) (at int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// left counts the rules that no line is about yet.
+func (m *sheetMatch) left(list []int) int {
+	n := 0
+	for _, i := range list {
+		if _, taken := m.taken[i]; !taken {
+			n++
+		}
+	}
+	return n
+}
+
+// coveringColumns are the columns of the fields that say what a rule covers, in the order of ruleFields.
+var coveringColumns = []string{colCurrency, colTool, colType, colSupplier, colCentre, colFrom, colTo}
+
+// leftOut names the columns of what a rule covers that a sheet does not have.
+func leftOut(l sheetLine) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(coveringColumns), l.has), ", ")
 }
 
 func (m *sheetMatch) only(list []int) (at int, ok bool) {
@@ -587,7 +724,7 @@ func readColumns(record []string, line int) (columns []string, problems []SheetP
 }
 
 func readLine(columns, record []string, line int) (l sheetLine, problems []SheetProblem) {
-	l.line = line
+	l.line, l.columns = line, columns
 	problem := func(column, format string, args ...any) {
 		problems = append(problems, SheetProblem{line, column, fmt.Sprintf(format, args...)})
 	}

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -181,33 +182,39 @@ func TestASheetSaysWhatItWouldChange(t *testing.T) {
 	}
 }
 
+// randomRules are up to eleven rules of every make.
+func randomRules(rng *rand.Rand) []models.Rule {
+	words := []string{"", "", "pay", "=1+1", "'=x", "-12.50", "-x", "@sum", "a,b", `say "no"`, "a;b", "'quoted'", "＝x", "ümlaut", "'-12.50", "1.5", "1;=1+1", `a;"=1"`, "x\u202ey", "[U+202E]", "'[U+202E]"}
+	roles := []models.Role{models.RoleFinanceLead, models.RoleAPLead, models.RoleProcurement}
+	people := []string{"[]", `["frank"]`, `["grace","frank"]`, `["gone","clara"]`}
+	var rules []models.Rule
+	for i := range rng.IntN(12) {
+		r := row(fmt.Sprintf("rule_%d", i), fmt.Sprintf("eur %d.%02d 1000", rng.IntN(999), rng.IntN(100)))
+		r.Tool, r.DocumentType, r.Supplier, r.CostCentre = words[rng.IntN(len(words))], words[rng.IntN(len(words))], words[rng.IntN(len(words))], words[rng.IntN(len(words))]
+		if rng.IntN(3) == 0 {
+			r.Currency, r.FromAmount, r.ToAmount = "JPY", "0", fmt.Sprint(rng.IntN(3))
+		}
+		r.Role, r.Required, r.ValidSeconds, r.Version = roles[rng.IntN(3)], 1+rng.IntN(2), []int64{1, 60, 5400, 86400}[rng.IntN(4)], 1+rng.Int64N(5)
+		if rng.IntN(3) == 0 {
+			r.Role, r.People = "", people[1+rng.IntN(3)]
+		}
+		if rng.IntN(4) == 0 {
+			r.ThenRole, r.Required = models.RoleAPLead, 2
+		} else if rng.IntN(4) == 0 {
+			r.ThenPeople, r.Required = people[1+rng.IntN(3)], 2
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
 // TestAnExportImportedAgainChangesNothing writes random matrices and reads them, with their ids and
 // without.
 func TestAnExportImportedAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 5))
-	words := []string{"", "", "pay", "=1+1", "'=x", "-12.50", "-x", "@sum", "a,b", `say "no"`, "a;b", "'quoted'", "＝x", "ümlaut", "'-12.50", "1.5", "1;=1+1", `a;"=1"`, "x\u202ey", "[U+202E]", "'[U+202E]"}
-	roles := []models.Role{models.RoleFinanceLead, models.RoleAPLead, models.RoleProcurement}
-	people := []string{"[]", `["frank"]`, `["grace","frank"]`, `["gone","clara"]`}
 	for round := range 300 {
-		var rules []models.Rule
-		for i := range rng.IntN(12) {
-			r := row(fmt.Sprintf("rule_%d", i), fmt.Sprintf("eur %d.%02d 1000", rng.IntN(999), rng.IntN(100)))
-			r.Tool, r.DocumentType, r.Supplier, r.CostCentre = words[rng.IntN(len(words))], words[rng.IntN(len(words))], words[rng.IntN(len(words))], words[rng.IntN(len(words))]
-			if rng.IntN(3) == 0 {
-				r.Currency, r.FromAmount, r.ToAmount = "JPY", "0", fmt.Sprint(rng.IntN(3))
-			}
-			r.Role, r.Required, r.ValidSeconds, r.Version = roles[rng.IntN(3)], 1+rng.IntN(2), []int64{1, 60, 5400, 86400}[rng.IntN(4)], 1+rng.Int64N(5)
-			if rng.IntN(3) == 0 {
-				r.Role, r.People = "", people[1+rng.IntN(3)]
-			}
-			if rng.IntN(4) == 0 {
-				r.ThenRole, r.Required = models.RoleAPLead, 2
-			} else if rng.IntN(4) == 0 {
-				r.ThenPeople, r.Required = people[1+rng.IntN(3)], 2
-			}
-			rules = append(rules, r)
-		}
+		rules := randomRules(rng)
 		before := viewsOf(rules)
 		sheet, err := writeSheet(before)
 		if err != nil {
@@ -220,6 +227,114 @@ func TestAnExportImportedAgainChangesNothing(t *testing.T) {
 			if len(problems)+len(plan.Problems) > 0 || plan.Changes() != 0 || plan.Unchanged != len(rules) {
 				t.Fatalf("round %d: %v %+v\n%s", round, problemTexts(append(problems, plan.Problems...)), plan, text)
 			}
+		}
+	}
+}
+
+// A column that a sheet leaves out changes nothing of a rule that stands, whichever it is and however the
+// line finds its rule.
+func TestAColumnThatIsLeftOutLeavesWhatStands(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 3))
+	needed := []string{colCurrency, colFrom, colTo}
+	for round := range 600 {
+		rules := randomRules(rng)
+		before := viewsOf(rules)
+		sheet, err := writeSheet(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dropped []string
+		for _, c := range SheetColumns() {
+			if !slices.Contains(needed, c) && rng.IntN(3) == 0 {
+				dropped = append(dropped, c)
+			}
+		}
+		if slices.Contains(dropped, colRole) && slices.Contains(dropped, colPeople) {
+			continue // a sheet names who decides
+		}
+		lines, problems := readSheet(withoutColumns(t, sheet, dropped))
+		plan := match(lines, before, sheetRoster())
+		if len(problems)+len(plan.Problems) > 0 || plan.Changes() != 0 || plan.Unchanged != len(rules) {
+			t.Fatalf("round %d without %v: %v %+v\n%s", round, dropped, problemTexts(append(problems, plan.Problems...)), plan, sheet)
+		}
+	}
+}
+
+// withoutColumns takes columns out of a sheet.
+func withoutColumns(t *testing.T, sheet []byte, columns []string) []byte {
+	t.Helper()
+	records, err := csv.NewReader(bytes.NewReader(sheet)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	head := slices.Clone(records[0])
+	for _, record := range records {
+		var kept []string
+		for i, cell := range record {
+			if !slices.Contains(columns, strings.TrimPrefix(head[i], "\ufeff")) {
+				kept = append(kept, cell)
+			}
+		}
+		if err := w.Write(kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Flush()
+	return out.Bytes()
+}
+
+func TestALineChangesOnlyWhatItsSheetHasAColumnFor(t *testing.T) {
+	t.Parallel()
+	rules := []models.Rule{row("rule_a", "eur 0 10 tool=pay supplier=V-1"), row("rule_b", "eur 10.01 20"), row("rule_c", "eur 30 40 supplier=V-1"), row("rule_d", "eur 30 40 supplier=V-2"), row("rule_e", "usd 0 5")}
+	for i := range rules {
+		rules[i].Required, rules[i].ValidSeconds = 2, 259200
+	}
+	rules[1].Role, rules[1].People = "", `["frank","grace"]`
+	rules[4].Required, rules[4].Role, rules[4].ThenRole = 2, models.RoleAPLead, models.RoleFinanceLead
+	before := viewsOf(rules)
+	for _, c := range []struct {
+		name, sheet string
+		want        string // what changes, or the problem
+	}{
+		{"a limit by id", "rule,currency,from,to,role\nrule_a,EUR,0,11,finance_lead\n", "rule_a To amounts"},
+		{"a limit by what it covers is a new rule", "currency,from,to,role\nEUR,0,11,finance_lead\n", "new 1 person"},
+		{"who decides, found without the supplier", "currency,from,to,role\nEUR,0,10,ap_lead\n", "rule_a Who decides "},
+		{"people stay without their column", "rule,currency,from,to,role\nrule_b,EUR,10.01,25,\n", "rule_b To amounts"},
+		{"a role takes the place of people", "rule,currency,from,to,role\nrule_b,EUR,10.01,20,ap_lead\n", "rule_b Who decides "},
+		{"fewer people", "rule,currency,from,to,role,required\nrule_a,EUR,0,10,finance_lead,1\n", "rule_a How many people"},
+		{"a supplier less", "rule,currency,supplier,from,to,role\nrule_a,EUR,,0,10,finance_lead\n", "rule_a Supplier writes"},
+		{"a longer approval and a lower start", "rule,currency,from,to,role,valid\nrule_b,EUR,5,20,,4d\n", "rule_b From Approval good for amounts valid"},
+		{"one after the other stays", "rule,currency,from,to,role\nrule_e,USD,0,4,ap_lead\n", "rule_e To "},
+		{"nobody can tell which", "currency,from,to,role\nEUR,30,40,ap_lead\n", "may be about more than one rule"},
+		{"a new one gets what is usual", "currency,from,to,role\nJPY,0,10,ap_lead\n", "new 1 person"},
+	} {
+		lines, problems := readSheet([]byte(c.sheet))
+		plan := match(lines, before, sheetRoster())
+		got := strings.Join(problemTexts(append(problems, plan.Problems...)), "; ")
+		for _, ch := range plan.Changed {
+			after := viewsOf([]models.Rule{ch.After.Rule})[0]
+			got += ch.Before.Rule.ID
+			for _, f := range differences(*ch.Before, after) {
+				got += " " + f.Field
+			}
+			for _, how := range loosened(ch.Before.Rule, after.Rule) {
+				got += " " + string(how)
+			}
+			if len(loosened(ch.Before.Rule, after.Rule)) == 0 {
+				got += " "
+			}
+		}
+		for _, ch := range plan.Added {
+			got += fmt.Sprintf("new %d person", ch.After.Rule.Required)
+			if ch.After.Rule.ValidSeconds != int64(DefaultValid/time.Second) {
+				t.Errorf("%s: good for %d seconds", c.name, ch.After.Rule.ValidSeconds)
+			}
+		}
+		if got != c.want && (!strings.Contains(got, c.want) || len(plan.Problems) == 0) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -231,5 +231,6 @@ type ImportChange struct {
 	Name   string
 	URL    templ.SafeURL
 	Text   ui.Foreign
+	Looser string // in what the rule would be less strict
 	Fields []RuleField
 }

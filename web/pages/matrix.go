@@ -394,7 +394,8 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		out.Added = append(out.Added, views.ImportChange{Line: v.tr("line %d", c.Line), Text: ui.Foreign(v.ruleSentence(*c.After))})
 	}
 	for _, c := range plan.Changed {
-		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: v.changedFields(c.Fields)})
+		out.Changed = append(out.Changed, views.ImportChange{Line: v.tr("line %d", c.Line), Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Fields: v.changedFields(c.Fields),
+			Looser: v.looser(c.Looser)})
 	}
 	for _, c := range plan.Retired {
 		out.Retired = append(out.Retired, views.ImportChange{Name: v.ruleTitle(c.Before.Rule.ID), URL: v.ruleURL(c.Before.Rule.ID), Text: ui.Foreign(v.ruleInWords(c.Before.Text))})
@@ -412,6 +413,27 @@ func (v *visit) preview(status int, plan approvals.SheetPlan, sheet []byte, reti
 		}
 	}
 	return render(v.c, status, views.PreviewImport(out))
+}
+
+// looser says in what a rule would be less strict than it is, empty when in nothing.
+func (w words) looser(how []approvals.Loosening) string {
+	var parts []string
+	for _, h := range how {
+		switch h {
+		case approvals.LooserPeople:
+			parts = append(parts, w.tr("fewer people decide"))
+		case approvals.LooserAmounts:
+			parts = append(parts, w.tr("it reaches amounts that it did not reach"))
+		case approvals.LooserWrites:
+			parts = append(parts, w.tr("it is for writes that it was not for"))
+		case approvals.LooserValid:
+			parts = append(parts, w.tr("an approval is good for longer"))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return w.tr("Less strict than now: %s.", w.list(parts))
 }
 
 // ruleSentence is a rule in one line, with how many decide and for how long.

@@ -288,3 +288,21 @@ func TestASheetIsImportedAfterItsPreview(t *testing.T) {
 	}
 	lars.follow(lars.send(late, "import-apply", one())).wants(t, "rules", "GBP")
 }
+
+func TestAnImportMarksWhatWouldBeLessStrict(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	lars := d.signedIn("lars")
+	form := lars.get("/settings/rules/import")
+	form.wants(t, "columns-left-out", "changes nothing of a rule that stands")
+	two := lars.get("/settings/rules").doc.Find("[data-rule]").Last().AttrOr("data-rule", "") // from 10,000.01, two people
+	strict := lars.send(form, "import-form", one("sheet", "rule,currency,from,to,role\n"+two+",EUR,10000.01,50000,finance_lead\n"))
+	strict.wants(t, "import-changed", "EUR 50,000.00")
+	if strict.has("import-looser") || strings.Contains(strict.testID("import-changed"), "How many") {
+		t.Errorf("a sheet without the column changes %s", strict.testID("import-changed"))
+	}
+	loose := lars.send(form, "import-form", one("sheet", "rule,currency,from,to,role,required\n"+two+",EUR,10000.01,500000,finance_lead,1\n"))
+	loose.wants(t, "import-looser", "Less strict than now: fewer people decide and it reaches amounts that it did not reach.")
+	german := d.inGerman("lars")
+	german.send(german.get("/settings/rules/import"), "import-form", one("sheet", "rule,currency,from,to,role,required\n"+two+",EUR,10000.01,500000,finance_lead,1\n")).isGerman(t, "an import that loosens a rule")
+}

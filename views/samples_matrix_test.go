@@ -56,8 +56,8 @@ func sampleImport() views.ImportPage {
 
 func samplePreview() views.ImportPreview {
 	return views.ImportPreview{Page: samplePage("What the sheet would change", "/settings/rules/import"), Back: "/settings/rules", Again: "/settings/rules/import",
-		Counts:  []ui.Entry{ui.Pair("Added", "1 rule"), ui.Pair("Changed", "1 rule"), ui.Pair("Retired", "1 rule"), ui.Pair("Unchanged", "12 rules")},
-		Added:   []views.ImportChange{{Line: "line 4", Text: "AP lead, then Finance lead · USD 0.00 to USD 10.00 · one after the other · good for 8 h"}},
+		Counts: []ui.Entry{ui.Pair("Added", "1 rule"), ui.Pair("Changed", "1 rule"), ui.Pair("Retired", "1 rule"), ui.Pair("Unchanged", "12 rules")},
+		Added:  []views.ImportChange{{Line: "line 4", Text: "AP lead, then Finance lead · USD 0.00 to USD 10.00 · one after the other · good for 8 h"}},
 		Changed: []views.ImportChange{{Line: "line 2", Name: "Rule 7K2PXM", URL: "/settings/rules/rule_7", Fields: sampleRuleFields("EUR 5,000.00")[3:4],
 			Looser: "Less strict than now: fewer people decide and it reaches amounts that it did not reach."}},
 		Retired: []views.ImportChange{{Name: "Rule 2BBC0D", URL: "/settings/rules/rule_2", Text: "Finance lead · JPY 0 to JPY 1,000,000"}},

@@ -27,6 +27,7 @@ type ThreeWay struct {
 	Limit                                   string   // the tolerance in percent, empty when none was sent
 	Over                                    bool     // the tolerance is broken, by the whole or by a line
 	Marks                                   []string // in words, about the whole
+	Doubts                                  []string // those of the marks for which the figures may not be what they seem
 }
 
 // MatchLine is one line of a ThreeWay.
@@ -51,6 +52,10 @@ const (
 	fieldInvoicePrice = "invoice price"
 	fieldExpected     = "expected"
 	fieldAmount       = "amount"
+
+	// Whose row it is.
+	fieldDocument = "document"
+	fieldOrder    = "order"
 )
 
 // side is whose row it is: it says what a plain "quantity" or "price" means.
@@ -64,7 +69,10 @@ const (
 )
 
 var fieldNames = map[string]string{
-	"line": fieldLine, "line_no": fieldLine, "line_number": fieldLine, "pos": fieldLine, "position": fieldLine, "item": fieldLine, "po_line": fieldLine, "line_id": fieldLine,
+	"line": fieldLine, "line_no": fieldLine, "line_number": fieldLine, "pos": fieldLine, "position": fieldLine, "item": fieldLine, "line_id": fieldLine,
+	"po_line": fieldLine, "po_line_no": fieldLine, "po_line_number": fieldLine, "po_item": fieldLine, "order_line": fieldLine,
+	"po_id": fieldOrder, "po": fieldOrder, "po_number": fieldOrder, "order_id": fieldOrder, "order_number": fieldOrder, "purchase_order": fieldOrder, "purchase_order_id": fieldOrder, "purchase_order_number": fieldOrder,
+	"receipt_id": fieldDocument, "receipt": fieldDocument, "receipt_no": fieldDocument, "receipt_number": fieldDocument, "gr_id": fieldDocument, "gr_number": fieldDocument, "grn": fieldDocument, "goods_receipt": fieldDocument, "goods_receipt_id": fieldDocument, "goods_receipt_number": fieldDocument, "material_document": fieldDocument, "delivery_note": fieldDocument,
 	"text": fieldText, "description": fieldText, "item_text": fieldText, "material": fieldText, "article": fieldText, "name": fieldText, "product": fieldText,
 	"ordered": fieldOrdered, "ordered_quantity": fieldOrdered, "quantity_ordered": fieldOrdered, "order_quantity": fieldOrdered, "po_quantity": fieldOrdered, "qty_ordered": fieldOrdered, "ordered_qty": fieldOrdered, "po_qty": fieldOrdered,
 	"received": fieldReceived, "received_quantity": fieldReceived, "quantity_received": fieldReceived, "receipt_quantity": fieldReceived, "gr_quantity": fieldReceived, "qty_received": fieldReceived, "received_qty": fieldReceived, "gr_qty": fieldReceived, "delivered": fieldReceived,
@@ -83,9 +91,16 @@ var plainNames = map[side]map[string]string{
 		"value": fieldAmount, "net": fieldAmount, "total": fieldAmount},
 }
 
+// orderLines are names that say a line of the order, also where the document counts lines of its own.
+var orderLines = []string{"po_line", "po_line_no", "po_line_number", "po_item", "order_line"}
+
+func plainName(name string) string {
+	return strings.Trim(notName.ReplaceAllString(strings.ToLower(name), "_"), "_")
+}
+
 // fieldOf says what a column or member is, "" for one that has no part in a match.
 func fieldOf(s side, name string) string {
-	name = strings.Trim(notName.ReplaceAllString(strings.ToLower(name), "_"), "_")
+	name = plainName(name)
 	if field, ok := plainNames[s][name]; ok {
 		return field
 	}
@@ -121,7 +136,7 @@ func MatchOf(evidence []json.RawMessage, invoice json.RawMessage) *ThreeWay {
 		case "table":
 			m.table(e)
 		case "record":
-			m.record(e)
+			m.record(e, string(raw))
 		}
 	}
 	if len(m.sets) == 0 && !m.stated {
@@ -137,29 +152,34 @@ const matchTool = "run_three_way_match"
 type matching struct {
 	sets     []matchSet
 	stated   bool // a match tool gave totals
-	expected string
-	invoiced string
+	expected figure
+	invoiced figure
 	// claimed is the difference as the evidence states it.
-	claimed  string
-	limit    string
+	claimed figure
+	limit   string
+
 	currency string
 
 	total         string // of the invoice
 	totalCurrency string
-	lines         []matchRow // of the invoice
+	totalOrder    string // the order the invoice names
+
+	marks, doubts []string // about the whole, from putting rows together
 }
 
+// matchSet is what one table, one record or the invoice says, row by row.
 type matchSet struct {
-	side side
-	rows []matchRow
+	side     side
+	rows     []matchRow
+	document string // the number of the receipt, or of the order itself
+	order    string
+	whole    string // the piece as it was sent
 }
 
 func (m *matching) table(e shown) {
-	fields := make([]string, len(e.Columns))
 	has := map[string]bool{}
-	for i, c := range e.Columns {
-		fields[i] = fieldOf(sideMatch, c)
-		has[fields[i]] = true
+	for _, c := range e.Columns {
+		has[fieldOf(sideMatch, c)] = true
 	}
 	quantities := 0
 	for _, f := range []string{fieldOrdered, fieldReceived, fieldInvoiced} {
@@ -173,38 +193,63 @@ func (m *matching) table(e shown) {
 	var rows []matchRow
 	for _, cells := range e.Rows {
 		row := matchRow{}
-		for i, f := range fields {
-			if f != "" && i < len(cells) {
-				row.set(f, plainText(cells[i]))
+		row.read(sideMatch, e.Columns, func(i int) string {
+			if i >= len(cells) {
+				return ""
 			}
-		}
+			return plainText(cells[i])
+		})
 		rows = append(rows, row)
 	}
-	m.add(sideMatch, rows)
+	m.add(matchSet{side: sideMatch, rows: rows})
 }
 
-func (m *matching) record(e shown) {
-	var data map[string]json.RawMessage
-	if json.Unmarshal(e.Data, &data) != nil {
+// documentNames are the members that may say the number of a record, the surest first.
+var documentNames = map[side][]string{
+	sideOrder: {"po_id", "po_number", "po", "purchase_order_id", "purchase_order_number", "purchase_order", "order_id", "order_number", "document_number", "document_id", "number", "id"},
+	sideReceipt: {"receipt_id", "receipt_number", "receipt_no", "receipt", "goods_receipt_id", "goods_receipt_number", "goods_receipt", "gr_id", "gr_number", "grn", "material_document",
+		"document_number", "document_id", "document", "delivery_note", "number", "id"},
+}
+
+func (m *matching) record(e shown, whole string) {
+	var sent map[string]json.RawMessage
+	if json.Unmarshal(e.Data, &sent) != nil {
 		return
 	}
 	s, known := map[string]side{matchTool: sideMatch, "get_purchase_order": sideOrder, "get_goods_receipt": sideReceipt}[e.Source]
 	if !known {
 		return
 	}
-	m.add(s, rowsOf(s, data["lines"]))
+	data := map[string]string{}
+	for _, name := range sortedNames(sent) {
+		if text := plainText(sent[name]); text != "" && data[plainName(name)] == "" {
+			data[plainName(name)] = text
+		}
+	}
+	first := func(names ...string) string {
+		for _, name := range names {
+			if data[name] != "" {
+				return data[name]
+			}
+		}
+		return ""
+	}
+	set := matchSet{side: s, rows: rowsOf(s, sent["lines"]), whole: whole, document: first(documentNames[s]...)}
+	if set.order = set.document; s != sideOrder {
+		set.order = first("po_id", "po_number", "po", "purchase_order_id", "purchase_order_number", "purchase_order", "order_id", "order_number")
+	}
+	m.add(set)
 	if s != sideMatch {
 		return
 	}
-	take := func(into *string, names ...string) {
+	take := func(into *figure, names ...string) {
 		for _, name := range names {
-			text := plainText(data[name])
-			f, ok := figureOf(text)
+			f, ok := figureOf(data[name])
 			if !ok {
 				continue
 			}
-			if *into == "" {
-				*into = f.text
+			if into.text == "" {
+				*into = f
 			}
 			if len(f.unit) == 3 && models.ValidCurrency(f.unit) && m.currency == "" {
 				m.currency = f.unit
@@ -216,8 +261,10 @@ func (m *matching) record(e shown) {
 	take(&m.expected, "expected", "received_value", "expected_amount", "order_value", "po_amount")
 	take(&m.invoiced, "invoiced", "invoiced_amount", "invoice_amount")
 	take(&m.claimed, "difference", "difference_amount")
-	take(&m.limit, "limit_percent", "tolerance_percent", "limit", "tolerance")
-	if c := plainText(data["currency"]); models.ValidCurrency(c) {
+	limit := figure{text: m.limit}
+	take(&limit, "limit_percent", "tolerance_percent", "limit", "tolerance")
+	m.limit = limit.text
+	if c := data["currency"]; models.ValidCurrency(c) {
 		m.currency = c
 	}
 }
@@ -228,27 +275,27 @@ func (m *matching) invoice(raw json.RawMessage) {
 	var sent struct {
 		Amount   json.RawMessage `json:"amount"`
 		Currency string          `json:"currency"`
+		POID     string          `json:"po_id"`
 		Lines    json.RawMessage `json:"lines"`
 	}
 	if json.Unmarshal(raw, &sent) != nil {
 		return
 	}
-	m.totalCurrency = sent.Currency
+	m.totalCurrency, m.totalOrder = sent.Currency, sent.POID
 	if f, ok := figureOf(plainText(sent.Amount)); ok {
 		m.total = f.text
 	}
-	m.lines = rowsOf(sideInvoice, sent.Lines)
 	if m.currency == "" {
 		m.currency = sent.Currency
 	}
 	if m.currency == sent.Currency {
-		m.add(sideInvoice, m.lines)
+		m.add(matchSet{side: sideInvoice, rows: rowsOf(sideInvoice, sent.Lines)})
 	}
 }
 
-func (m *matching) add(s side, rows []matchRow) {
-	if len(rows) > 0 {
-		m.sets = append(m.sets, matchSet{s, rows})
+func (m *matching) add(s matchSet) {
+	if len(s.rows) > 0 {
+		m.sets = append(m.sets, s)
 	}
 }
 
@@ -261,21 +308,37 @@ func rowsOf(s side, raw json.RawMessage) []matchRow {
 	for _, item := range items {
 		row := matchRow{}
 		// In order of their names, so that of two names for one thing always the same one counts.
-		names := make([]string, 0, len(item))
-		for name := range item {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		for _, name := range names {
-			if f := fieldOf(s, name); f != "" {
-				row.set(f, plainText(item[name]))
-			}
-		}
+		names := sortedNames(item)
+		row.read(s, names, func(i int) string { return plainText(item[names[i]]) })
 		if len(row) > 0 {
 			rows = append(rows, row)
 		}
 	}
 	return rows
+}
+
+func sortedNames(item map[string]json.RawMessage) []string {
+	names := make([]string, 0, len(item))
+	for name := range item {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// read takes the values that stand under names. Which line of the order it is counts before the line the
+// document itself counts.
+func (r matchRow) read(s side, names []string, at func(int) string) {
+	for i, name := range names {
+		if slices.Contains(orderLines, plainName(name)) {
+			r.set(fieldLine, at(i))
+		}
+	}
+	for i, name := range names {
+		if f := fieldOf(s, name); f != "" {
+			r.set(f, at(i))
+		}
+	}
 }
 
 func (r matchRow) set(field, text string) {
@@ -284,54 +347,25 @@ func (r matchRow) set(field, text string) {
 	}
 }
 
-// joined puts the rows that speak of one line together. A line is known by its number; where each side
-// has but one row, the two are the same line.
-func (m *matching) joined() []matchRow {
-	single := !slices.ContainsFunc(m.sets, func(s matchSet) bool { return len(s.rows) != 1 })
-	index := map[string]int{}
-	var out []matchRow
-	for _, set := range m.sets {
-		for i, row := range set.rows {
-			key := "row " + strconv.Itoa(i)
-			if n := strings.TrimLeft(row[fieldLine], "0"); n != "" {
-				key = "line " + n
-			} else if set.side == sideInvoice && !single {
-				key = "invoice " + key // nothing says to which line of the order it belongs
-			}
-			if single {
-				key = ""
-			}
-			at, ok := index[key]
-			if !ok {
-				at = len(out)
-				index[key] = at
-				out = append(out, matchRow{})
-			}
-			for field, text := range row {
-				out[at].set(field, text)
-			}
-		}
-	}
-	return out
-}
-
 func (m *matching) result() *ThreeWay {
 	out := &ThreeWay{Currency: m.currency, Limit: m.limit}
 	rows := m.joined()
 	expected, invoiced := figureSum{}, figureSum{}
+	unjudged := false
 	for _, row := range rows {
-		if len(rows) == 1 && row[fieldAmount] == "" && m.totalCurrency == m.currency {
+		if len(rows) == 1 && row.value[fieldAmount] == "" && m.totalCurrency == m.currency {
 			// The only line of an invoice is the invoice.
-			row.set(fieldAmount, orElse(m.invoiced, m.total))
+			row.value.set(fieldAmount, orElse(m.invoiced.text, m.total))
 		}
 		line := m.line(row)
 		expected.add(line.Expected)
 		invoiced.add(line.Amount)
 		out.Over = out.Over || line.Over
+		unjudged = unjudged || row.unjudged
 		out.Lines = append(out.Lines, line)
 	}
-	out.Expected = orElse(expected.text(m.currency), m.expected)
-	out.Invoiced = orElse(invoiced.text(m.currency), m.invoiced)
+	out.Expected = orElse(expected.text(m.currency), m.expected.text)
+	out.Invoiced = orElse(invoiced.text(m.currency), m.invoiced.text)
 	if out.Invoiced == "" && m.totalCurrency == m.currency {
 		out.Invoiced = m.total
 	}
@@ -348,11 +382,22 @@ func (m *matching) result() *ThreeWay {
 	case m.limit == "" && out.Difference != "" && !isZeroText(out.Difference):
 		out.Marks = append(out.Marks, "The evidence does not say which tolerance holds")
 	}
+	doubt := func(text string) { out.Marks, out.Doubts = append(out.Marks, text), append(out.Doubts, text) }
 	if m.totalCurrency != "" && m.currency != m.totalCurrency {
 		out.Marks = append(out.Marks, fmt.Sprintf("The order is in %s and the invoice in %s: their amounts are not compared", m.currency, m.totalCurrency))
 	}
-	if m.claimed != "" && out.Difference != "" && compareAmounts(m.claimed, out.Difference) != 0 {
-		out.Marks = append(out.Marks, fmt.Sprintf("The evidence states a difference of %s; its figures give %s", m.amount(m.claimed), m.amount(out.Difference)))
+	switch {
+	case unjudged && out.Difference == "":
+		doubt("A line could not be judged, so the whole is not compared")
+	case unjudged:
+		doubt("A line could not be judged")
+	}
+	for _, text := range m.doubts {
+		doubt(text)
+	}
+	out.Marks = append(out.Marks, m.marks...)
+	if m.claimed.text != "" && out.Difference != "" && compareAmounts(m.claimed.text, out.Difference) != 0 {
+		out.Marks = append(out.Marks, fmt.Sprintf("The evidence states a difference of %s; its figures give %s", m.amount(m.claimed.text), m.amount(out.Difference)))
 	}
 	if m.total != "" && m.totalCurrency == m.currency && out.Invoiced != "" && compareAmounts(m.total, out.Invoiced) != 0 {
 		out.Marks = append(out.Marks, fmt.Sprintf("The lines bill %s together; the invoice's total is %s", m.amount(out.Invoiced), m.amount(m.total)))
@@ -360,7 +405,8 @@ func (m *matching) result() *ThreeWay {
 	return out
 }
 
-func (m *matching) line(row matchRow) MatchLine {
+func (m *matching) line(joined joinedRow) MatchLine {
+	row := joined.value
 	l := MatchLine{Line: row[fieldLine], Text: row[fieldText], Ordered: row[fieldOrdered], Received: row[fieldReceived], Invoiced: row[fieldInvoiced],
 		OrderPrice: row[fieldOrderPrice], InvoicePrice: row[fieldInvoicePrice]}
 	l.Expected = figureText(row[fieldExpected])
@@ -377,6 +423,10 @@ func (m *matching) line(row matchRow) MatchLine {
 		} else if compareAmounts(l.Amount, product) != 0 {
 			l.Marks = append(l.Marks, fmt.Sprintf("bills %s; quantity times price is %s", m.amount(l.Amount), m.amount(product)))
 		}
+	}
+	l.Marks = append(l.Marks, joined.marks...)
+	if joined.unjudged {
+		l.Expected = ""
 	}
 	l.Difference, l.Percent, l.Over = m.compare(l.Expected, l.Amount)
 	if l.Over {

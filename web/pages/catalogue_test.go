@@ -87,6 +87,37 @@ func TestNoPageHasWordsOfItsOwn(t *testing.T) {
 	}
 }
 
+// What is said of order, receipt and invoice is put together of many pieces, of which a page shows few.
+func TestWhatIsSaidOfAMatchIsSaidInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	verb := regexp.MustCompile(`%[sd]`)
+	found := 0
+	for _, file := range []string{"compare.go", "match_rows.go"} {
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, filepath.Join("..", "..", "approvals", file), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil || strings.Count(text, " ") < 2 || strings.TrimSpace(text) != text || strings.HasPrefix(text, "approvals: ") || strings.ContainsAny(text, "?") || strings.Contains(text, " DESC") ||
+				strings.HasSuffix(text, "than expected") { // a piece, see away
+				return true
+			}
+			found++
+			unsaid(t, set.Position(n.Pos()).String(), verb.ReplaceAllString(text, "7"))
+			return true
+		})
+	}
+	if found < 30 {
+		t.Errorf("only %d sentences were found", found)
+	}
+}
+
 // issueOf is the message of an issue that a page raises as services do. It is said in the reader's
 // language by its form where it is shown.
 func issueOf(n *ast.CompositeLit) (message string, ok bool) {

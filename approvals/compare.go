@@ -53,9 +53,12 @@ const (
 	fieldExpected     = "expected"
 	fieldAmount       = "amount"
 
-	// Whose row it is.
-	fieldDocument = "document"
-	fieldOrder    = "order"
+	// Whose row it is, and in what money.
+	fieldDocument        = "document"
+	fieldOrder           = "order"
+	fieldCurrency        = "currency"
+	fieldOrderCurrency   = "order currency"
+	fieldInvoiceCurrency = "invoice currency"
 )
 
 // side is whose row it is: it says what a plain "quantity" or "price" means.
@@ -73,6 +76,7 @@ var fieldNames = map[string]string{
 	"po_line": fieldLine, "po_line_no": fieldLine, "po_line_number": fieldLine, "po_item": fieldLine, "order_line": fieldLine,
 	"po_id": fieldOrder, "po": fieldOrder, "po_number": fieldOrder, "order_id": fieldOrder, "order_number": fieldOrder, "purchase_order": fieldOrder, "purchase_order_id": fieldOrder, "purchase_order_number": fieldOrder,
 	"receipt_id": fieldDocument, "receipt": fieldDocument, "receipt_no": fieldDocument, "receipt_number": fieldDocument, "gr_id": fieldDocument, "gr_number": fieldDocument, "grn": fieldDocument, "goods_receipt": fieldDocument, "goods_receipt_id": fieldDocument, "goods_receipt_number": fieldDocument, "material_document": fieldDocument, "delivery_note": fieldDocument,
+	"currency": fieldCurrency, "currency_code": fieldCurrency, "order_currency": fieldOrderCurrency, "po_currency": fieldOrderCurrency, "invoice_currency": fieldInvoiceCurrency,
 	"text": fieldText, "description": fieldText, "item_text": fieldText, "material": fieldText, "article": fieldText, "name": fieldText, "product": fieldText,
 	"ordered": fieldOrdered, "ordered_quantity": fieldOrdered, "quantity_ordered": fieldOrdered, "order_quantity": fieldOrdered, "po_quantity": fieldOrdered, "qty_ordered": fieldOrdered, "ordered_qty": fieldOrdered, "po_qty": fieldOrdered,
 	"received": fieldReceived, "received_quantity": fieldReceived, "quantity_received": fieldReceived, "receipt_quantity": fieldReceived, "gr_quantity": fieldReceived, "qty_received": fieldReceived, "received_qty": fieldReceived, "gr_qty": fieldReceived, "delivered": fieldReceived,
@@ -157,8 +161,13 @@ type matching struct {
 	// claimed is the difference as the evidence states it.
 	claimed figure
 	limit   string
+	noLimit string // a tolerance that is no percentage, as it was sent
 
+	// orders are the currencies in which the evidence speaks of the order; currency is that of the comparison,
+	// and apart is set where no amount of the order is in the currency of the invoice.
+	orders   []string
 	currency string
+	apart    bool
 
 	total         string // of the invoice
 	totalCurrency string
@@ -171,6 +180,7 @@ type matching struct {
 type matchSet struct {
 	side     side
 	rows     []matchRow
+	currency string
 	document string // the number of the receipt, or of the order itself
 	order    string
 	whole    string // the piece as it was sent
@@ -234,43 +244,58 @@ func (m *matching) record(e shown, whole string) {
 		}
 		return ""
 	}
-	set := matchSet{side: s, rows: rowsOf(s, sent["lines"]), whole: whole, document: first(documentNames[s]...)}
+	set := matchSet{side: s, rows: rowsOf(s, sent["lines"]), whole: whole, document: first(documentNames[s]...),
+		currency: currencyOf(first("currency", "currency_code", "order_currency", "po_currency", "document_currency"))}
 	if set.order = set.document; s != sideOrder {
 		set.order = first("po_id", "po_number", "po", "purchase_order_id", "purchase_order_number", "purchase_order", "order_id", "order_number")
+	}
+	if s != sideReceipt {
+		m.orderIn(set.currency)
 	}
 	m.add(set)
 	if s != sideMatch {
 		return
 	}
-	take := func(into *figure, names ...string) {
+	take := func(into *figure, otherwise string, names ...string) {
 		for _, name := range names {
 			f, ok := figureOf(data[name])
 			if !ok {
 				continue
 			}
 			if into.text == "" {
-				*into = f
-			}
-			if len(f.unit) == 3 && models.ValidCurrency(f.unit) && m.currency == "" {
-				m.currency = f.unit
+				*into = figure{f.text, orElse(currencyIn(f.unit), otherwise)}
 			}
 			m.stated = true
 			return
 		}
 	}
-	take(&m.expected, "expected", "received_value", "expected_amount", "order_value", "po_amount")
-	take(&m.invoiced, "invoiced", "invoiced_amount", "invoice_amount")
-	take(&m.claimed, "difference", "difference_amount")
-	limit := figure{text: m.limit}
-	take(&limit, "limit_percent", "tolerance_percent", "limit", "tolerance")
-	m.limit = limit.text
-	if c := data["currency"]; models.ValidCurrency(c) {
-		m.currency = c
+	take(&m.expected, set.currency, "expected", "received_value", "expected_amount", "order_value", "po_amount")
+	take(&m.invoiced, orElse(currencyOf(data["invoice_currency"]), set.currency), "invoiced", "invoiced_amount", "invoice_amount")
+	take(&m.claimed, set.currency, "difference", "difference_amount")
+	m.orderIn(m.expected.unit)
+	for _, name := range []string{"limit_percent", "tolerance_percent", "limit", "tolerance"} {
+		f, ok := figureOf(data[name])
+		if !ok {
+			continue
+		}
+		m.stated = true
+		switch f.unit {
+		case "", "%":
+			m.limit = orElse(m.limit, f.text)
+		default: // an amount is no percentage
+			m.noLimit = orElse(m.noLimit, data[name])
+		}
 	}
 }
 
-// invoice adds what the invoice itself says. Amounts of another currency than the order's are kept out:
-// there is no exchange rate here.
+// orderIn notes a currency in which the evidence speaks of the order.
+func (m *matching) orderIn(currency string) {
+	if currency != "" && !slices.Contains(m.orders, currency) {
+		m.orders = append(m.orders, currency)
+	}
+}
+
+// invoice adds what the invoice itself says.
 func (m *matching) invoice(raw json.RawMessage) {
 	var sent struct {
 		Amount   json.RawMessage `json:"amount"`
@@ -285,11 +310,9 @@ func (m *matching) invoice(raw json.RawMessage) {
 	if f, ok := figureOf(plainText(sent.Amount)); ok {
 		m.total = f.text
 	}
-	if m.currency == "" {
-		m.currency = sent.Currency
-	}
-	if m.currency == sent.Currency {
-		m.add(matchSet{side: sideInvoice, rows: rowsOf(sideInvoice, sent.Lines)})
+	// Where only totals in another currency are told of, there is nothing to hold its lines against.
+	if len(m.sets) > 0 || !slices.ContainsFunc(m.orders, func(c string) bool { return c != sent.Currency }) {
+		m.add(matchSet{side: sideInvoice, rows: rowsOf(sideInvoice, sent.Lines), currency: sent.Currency})
 	}
 }
 
@@ -348,6 +371,7 @@ func (r matchRow) set(field, text string) {
 }
 
 func (m *matching) result() *ThreeWay {
+	m.settleCurrency()
 	out := &ThreeWay{Currency: m.currency, Limit: m.limit}
 	rows := m.joined()
 	expected, invoiced := figureSum{}, figureSum{}
@@ -379,15 +403,23 @@ func (m *matching) result() *ThreeWay {
 		out.Marks = append(out.Marks, "The whole is within the tolerance of "+m.limit+" %, a line is not")
 	case m.limit != "" && out.Difference != "":
 		out.Marks = append(out.Marks, "Within the tolerance of "+m.limit+" %")
-	case m.limit == "" && out.Difference != "" && !isZeroText(out.Difference):
+	case m.limit == "" && m.noLimit == "" && out.Difference != "" && !isZeroText(out.Difference):
 		out.Marks = append(out.Marks, "The evidence does not say which tolerance holds")
 	}
 	doubt := func(text string) { out.Marks, out.Doubts = append(out.Marks, text), append(out.Doubts, text) }
-	if m.totalCurrency != "" && m.currency != m.totalCurrency {
-		out.Marks = append(out.Marks, fmt.Sprintf("The order is in %s and the invoice in %s: their amounts are not compared", m.currency, m.totalCurrency))
+	if m.limit == "" && m.noLimit != "" {
+		doubt(fmt.Sprintf("The evidence states a tolerance of %s, which is no percentage and is not compared", m.noLimit))
+	}
+	others := slices.DeleteFunc(slices.Clone(m.orders), func(c string) bool { return c == m.totalCurrency })
+	switch {
+	case m.totalCurrency == "" || len(others) == 0:
+	case m.apart:
+		doubt(fmt.Sprintf("The order is in %s and the invoice in %s: their amounts are not compared", strings.Join(others, ", "), m.totalCurrency))
+	default:
+		doubt(fmt.Sprintf("Some evidence of the order is in %s and the invoice in %s: those amounts are not compared", strings.Join(others, ", "), m.totalCurrency))
 	}
 	switch {
-	case unjudged && out.Difference == "":
+	case unjudged && out.Difference == "" && !m.apart:
 		doubt("A line could not be judged, so the whole is not compared")
 	case unjudged:
 		doubt("A line could not be judged")
@@ -455,7 +487,7 @@ func (m *matching) line(joined joinedRow) MatchLine {
 func (m *matching) compare(expected, invoiced string) (difference, percent string, over bool) {
 	e, okE := exactOf(expected)
 	i, okI := exactOf(invoiced)
-	if !okE || !okI {
+	if !okE || !okI || m.apart {
 		return "", "", false
 	}
 	var d apd.Decimal

@@ -492,7 +492,7 @@ func added(rows []placed, field string) sumOf {
 		out.text, out.bad = shown[0], false
 	case out.bad:
 		out.text = together(shown, " + ")
-	case slices.Contains([]string{fieldOrderPrice, fieldExpected, fieldInvoicePrice, fieldAmount}, field):
+	case slices.Contains(orderMoney, field), slices.Contains(invoiceMoney, field):
 		out.text = sum.Text('f')
 	default:
 		out.text = strings.TrimSpace(shortestText(&sum) + " " + before.unit)

@@ -222,8 +222,11 @@ func lookAt(tx *models.Tx, r models.ApprovalRequest, page RequestPage) ([]string
 	if err := json.Unmarshal([]byte(r.Evidence), &evidence); err != nil {
 		return nil, fmt.Errorf("approvals: evidence of %s: %w", r.ID, err)
 	}
-	if m := MatchOf(evidence, json.RawMessage(r.Invoice)); m != nil && m.Over {
-		look = append(look, m.Marks[0])
+	if m := MatchOf(evidence, json.RawMessage(r.Invoice)); m != nil {
+		if m.Over {
+			look = append(look, m.Marks[0])
+		}
+		look = append(look, m.Doubts...)
 	}
 	duplicates, err := tx.DuplicateCandidates(invoiceOf(r))
 	if err != nil {

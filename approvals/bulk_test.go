@@ -171,6 +171,11 @@ func TestWhatIsToBeLookedAtIsMarked(t *testing.T) {
 		d.rule(financeRule(1))
 		over := askIn(t, "11", "120.00", "EUR")
 		over.Evidence = evidenceOf(`{"kind": "record", "source": "run_three_way_match", "data": {"expected": "100.00", "limit": "2"}}`)
+		aLine := askIn(t, "15", "7.00", "EUR") // the other one has no figures
+		aLine.Evidence = evidenceOf(`{"kind": "table", "columns": ["line", "ordered", "received", "unit_price", "amount"], "rows": [["1", "1", "1", "5.00", "6.00"], ["2"]]}`,
+			`{"kind": "record", "source": "run_three_way_match", "data": {"limit": "2"}}`)
+		dollars := askIn(t, "16", "8.00", "EUR")
+		dollars.Evidence = evidenceOf(`{"kind": "record", "source": "run_three_way_match", "data": {"received_value": "8.00 USD", "limit": "2"}}`)
 		unbound := askIn(t, "12", "3.00", "EUR")
 		unbound.Action.Tool = "pay_now"
 		first := askIn(t, "13", "40.00", "EUR")
@@ -180,6 +185,8 @@ func TestWhatIsToBeLookedAtIsMarked(t *testing.T) {
 		marks := func(id string) string { return strings.Join(d.preview(t, "fumiko", id).Items[0].Look, "; ") }
 		for id, want := range map[string]string{
 			d.request("robot", over).RequestID:                          "Over the tolerance of 2 %: EUR 20.00 more than expected (20 %)",
+			d.request("robot", aLine).RequestID:                         "A line is over the tolerance of 2 %; the whole could not be compared",
+			d.request("robot", dollars).RequestID:                       "The order is in USD and the invoice in EUR: their amounts are not compared",
 			d.request("robot", unbound).RequestID:                       "could not be compared with the call",
 			second.RequestID:                                            "was refused: No delivery note.",
 			d.request("robot", askIn(t, "14", "9.00", "EUR")).RequestID: "",

@@ -403,6 +403,8 @@ func (m *matching) result() *ThreeWay {
 		out.Marks = append(out.Marks, "The whole is within the tolerance of "+m.limit+" %, a line is not")
 	case m.limit != "" && out.Difference != "":
 		out.Marks = append(out.Marks, "Within the tolerance of "+m.limit+" %")
+	case out.Over:
+		out.Marks = append(out.Marks, "A line is over the tolerance of "+m.limit+" %; the whole could not be compared")
 	case m.limit == "" && m.noLimit == "" && out.Difference != "" && !isZeroText(out.Difference):
 		out.Marks = append(out.Marks, "The evidence does not say which tolerance holds")
 	}

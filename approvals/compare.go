@@ -214,12 +214,22 @@ func (m *matching) table(e shown) {
 	m.add(matchSet{side: sideMatch, rows: rows})
 }
 
-// documentNames are the members that may say the number of a record, the surest first.
-var documentNames = map[side][]string{
-	sideOrder: {"po_id", "po_number", "po", "purchase_order_id", "purchase_order_number", "purchase_order", "order_id", "order_number", "document_number", "document_id", "number", "id"},
-	sideReceipt: {"receipt_id", "receipt_number", "receipt_no", "receipt", "goods_receipt_id", "goods_receipt_number", "goods_receipt", "gr_id", "gr_number", "grn", "material_document",
-		"document_number", "document_id", "document", "delivery_note", "number", "id"},
-}
+// The members of a record's data beside its lines, the surest first. docs/evidence.md lists them.
+var (
+	orderNames    = []string{"po_id", "po_number", "po", "purchase_order_id", "purchase_order_number", "purchase_order", "order_id", "order_number"}
+	documentNames = map[side][]string{
+		sideOrder: slices.Concat(orderNames, []string{"document_number", "document_id", "number", "id"}),
+		sideReceipt: {"receipt_id", "receipt_number", "receipt_no", "receipt", "goods_receipt_id", "goods_receipt_number", "goods_receipt", "gr_id", "gr_number", "grn", "material_document",
+			"document_number", "document_id", "document", "delivery_note", "number", "id"},
+	}
+	currencyNames = []string{"currency", "currency_code", "order_currency", "po_currency", "document_currency"}
+	totalNames    = map[string][]string{ // of a match
+		"expected":   {"expected", "received_value", "expected_amount", "order_value", "po_amount"},
+		"invoiced":   {"invoiced", "invoiced_amount", "invoice_amount"},
+		"difference": {"difference", "difference_amount"},
+		"limit":      {"limit_percent", "tolerance_percent", "limit", "tolerance"},
+	}
+)
 
 func (m *matching) record(e shown, whole string) {
 	var sent map[string]json.RawMessage
@@ -245,9 +255,9 @@ func (m *matching) record(e shown, whole string) {
 		return ""
 	}
 	set := matchSet{side: s, rows: rowsOf(s, sent["lines"]), whole: whole, document: first(documentNames[s]...),
-		currency: currencyOf(first("currency", "currency_code", "order_currency", "po_currency", "document_currency"))}
+		currency: currencyOf(first(currencyNames...))}
 	if set.order = set.document; s != sideOrder {
-		set.order = first("po_id", "po_number", "po", "purchase_order_id", "purchase_order_number", "purchase_order", "order_id", "order_number")
+		set.order = first(orderNames...)
 	}
 	if s != sideReceipt {
 		m.orderIn(set.currency)
@@ -269,11 +279,11 @@ func (m *matching) record(e shown, whole string) {
 			return
 		}
 	}
-	take(&m.expected, set.currency, "expected", "received_value", "expected_amount", "order_value", "po_amount")
-	take(&m.invoiced, orElse(currencyOf(data["invoice_currency"]), set.currency), "invoiced", "invoiced_amount", "invoice_amount")
-	take(&m.claimed, set.currency, "difference", "difference_amount")
+	take(&m.expected, set.currency, totalNames["expected"]...)
+	take(&m.invoiced, orElse(currencyOf(data["invoice_currency"]), set.currency), totalNames["invoiced"]...)
+	take(&m.claimed, set.currency, totalNames["difference"]...)
 	m.orderIn(m.expected.unit)
-	for _, name := range []string{"limit_percent", "tolerance_percent", "limit", "tolerance"} {
+	for _, name := range totalNames["limit"] {
 		f, ok := figureOf(data[name])
 		if !ok {
 			continue

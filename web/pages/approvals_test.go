@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -357,6 +358,32 @@ func TestOrderReceiptAndInvoiceStandOnThePage(t *testing.T) {
 	if d.signedIn("fiona").get("/approvals/" + d.ask(d.robot(), approvalFor("501.00"))).has("match") {
 		t.Error("a request without order and receipt shows a match")
 	}
+}
+
+// docs/evidence.md shows one request whole and what the page says of it; its lists of names are tested in approvals.
+func TestTheDocumentedEvidenceMakesTheComparison(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/evidence.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(language string) string {
+		_, after, _ := strings.Cut(string(text), "```"+language+"\n")
+		inside, _, ok := strings.Cut(after, "```")
+		if !ok {
+			t.Fatalf("the page has no example in %s", language)
+		}
+		return inside
+	}
+	d := newDesk(t)
+	seen := d.signedIn("fiona").get("/approvals/" + d.ask(d.robot(), block("json")))
+	match := seen.testID("match")
+	for line := range strings.Lines(block("text")) {
+		if line = strings.TrimSpace(line); !strings.Contains(match, line) {
+			t.Errorf("the page does not say %q: %s", line, match)
+		}
+	}
+	seen.wants(t, "match-line", "20 at 118.00", "2,360.00", "20 at 123.90", "2,478.00", "+118.00")
 }
 
 func TestWhatChangedSinceTheEarlierRequestIsShown(t *testing.T) {

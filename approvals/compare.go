@@ -651,6 +651,9 @@ func (s *figureSum) text(currency string) string {
 func trimmed(d *apd.Decimal, currency string) string {
 	places := models.CurrencyDigits(currency)
 	text := d.Text('f')
+	if d.IsZero() {
+		text = strings.TrimPrefix(text, "-")
+	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	fraction = strings.TrimRight(fraction, "0")
 	for len(fraction) < places {

@@ -48,7 +48,7 @@ func ParseDecimal(s string) error {
 
 // ParseMoney reads an amount in plain decimal form. It fails with ErrAmountSyntax,
 // ErrAmountLong, ErrCurrencyUnknown, or ErrAmountDigits when the amount has more decimals than the currency has.
-// Trailing zeros beyond the currency's digits count as decimals too.
+// Trailing zeros beyond the currency's digits count as decimals too. Zero has no sign.
 func ParseMoney(amount, code string) (Money, error) {
 	if err := ParseDecimal(amount); err != nil {
 		return Money{}, err
@@ -59,6 +59,9 @@ func ParseMoney(amount, code string) (Money, error) {
 	}
 	if _, frac, found := strings.Cut(amount, "."); found && len(frac) > int(digits) {
 		return Money{}, fmt.Errorf("%w: %s has %d", ErrAmountDigits, code, digits)
+	}
+	if strings.Trim(amount, "-0.") == "" {
+		amount = strings.TrimPrefix(amount, "-")
 	}
 	a, err := currency.NewAmount(amount, code)
 	if err != nil {
@@ -81,7 +84,7 @@ func CurrencyDigits(code string) int {
 // IsZero says whether there is no amount at all.
 func (m Money) IsZero() bool { return m.text == "" }
 
-// Text is the amount as it was given.
+// Text is the amount as it was given, zero without a sign.
 func (m Money) Text() string { return m.text }
 
 // Currency is the ISO 4217 code.

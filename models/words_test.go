@@ -82,6 +82,32 @@ func TestTheLongestAmountsAreExact(t *testing.T) {
 	}
 }
 
+func TestZeroHasNoSign(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"EUR", "JPY", "KWD"} {
+		spellings := []string{"-0", "-000"}
+		for d := range models.CurrencyDigits(code) {
+			spellings = append(spellings, "-0."+strings.Repeat("0", d+1))
+		}
+		for _, text := range spellings {
+			zero := must(t, text, code)
+			sum, err := zero.Add(zero)
+			if err != nil {
+				t.Fatal(err)
+			}
+			less, err := zero.Sub(must(t, "0", code))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range []models.Money{zero, zero.Abs(), sum, less} {
+				if all := m.Text() + m.Format() + m.FormatNumber() + m.SortKey(); strings.ContainsAny(all, "-\u2212") || m.Negative() || m.SortKey() != must(t, "0", code).SortKey() {
+					t.Errorf("%s %s is written %s", text, code, all)
+				}
+			}
+		}
+	}
+}
+
 func TestMoneyIsWrittenWithAllItsDigits(t *testing.T) {
 	t.Parallel()
 	for amount, want := range map[string]string{

@@ -92,7 +92,7 @@ func FiguresInAddress(amount string) string {
 func (l *Lang) GroupMark() string { return l.or().group }
 
 // Decimal takes apart -?digits(.digits)?; the sign comes back as a true minus, which cannot be taken
-// for a hyphen.
+// for a hyphen. Zero has none.
 func Decimal(amount string) (sign, whole, frac string, ok bool) {
 	rest, negative := strings.CutPrefix(amount, "-")
 	if negative {
@@ -101,6 +101,9 @@ func Decimal(amount string) (sign, whole, frac string, ok bool) {
 	whole, frac, dot := strings.Cut(rest, ".")
 	if !digits(whole) || (dot && !digits(frac)) {
 		return "", "", "", false
+	}
+	if strings.Trim(rest, "0.") == "" {
+		sign = ""
 	}
 	return sign, whole, frac, true
 }

@@ -10,13 +10,15 @@ var (
 	ones = [...]string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
 		"twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"}
 	tens   = [...]string{"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}
-	scales = [...]string{"", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion", "sextillion"}
+	scales = [...]string{"", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion", "sextillion",
+		"septillion", "octillion", "nonillion"}
 )
 
 // Words writes an amount the way a cheque does, so that a slipped digit is
 // seen: "1234.50" EUR is "one thousand two hundred thirty-four EUR and 50/100".
-// It is "" for text that is not a plain decimal or has more than 24 digits
-// before the point.
+// The sign stands before all of it, so one cent of a credit is "minus zero EUR
+// and 01/100". It is "" for text that is not a plain decimal or has more than 33
+// digits before the point, which no amount has.
 func Words(l *lang.Lang, amount, currency string) string {
 	sign, whole, frac, ok := lang.Decimal(amount)
 	whole = strings.TrimLeft(whole, "0")
@@ -86,7 +88,8 @@ var (
 	zehner = [...]string{"", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"}
 	// From a million on German numbers are nouns of their own, with a plural.
 	grosse = [...][2]string{{"Million", "Millionen"}, {"Milliarde", "Milliarden"}, {"Billion", "Billionen"}, {"Billiarde", "Billiarden"},
-		{"Trillion", "Trillionen"}, {"Trilliarde", "Trilliarden"}}
+		{"Trillion", "Trillionen"}, {"Trilliarde", "Trilliarden"}, {"Quadrillion", "Quadrillionen"}, {"Quadrilliarde", "Quadrilliarden"},
+		{"Quintillion", "Quintillionen"}}
 )
 
 // germanWords writes an amount as German does: "eintausendzweihundertvierunddreißig EUR und 50/100".

@@ -216,7 +216,7 @@ func TestTimesInWords(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"0": "0", "999": "999", "1000": "1,000", "-1234567.50": "−1,234,567.50", "123456789012345678.90": "123,456,789,012,345,678.90",
+		"0": "0", "-0": "0", "-0.00": "0.00", "-0.01": "−0.01", "999": "999", "1000": "1,000", "-1234567.50": "−1,234,567.50", "123456789012345678.90": "123,456,789,012,345,678.90",
 		"0.125": "0.125", "1e5": "1e5", "": "", "5.": "5.", ".5": ".5", "+1": "+1", "12a": "12a",
 	} {
 		if got := lang.English().Figures(in); got != want {
@@ -228,18 +228,22 @@ func TestFigures(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"1234.50":                    "one thousand two hundred thirty-four EUR and 50/100",
-		"0.05":                       "zero EUR and 05/100",
-		"-20":                        "minus twenty EUR",
-		"1000000":                    "one million EUR",
-		"1000001.000":                "one million one EUR",
-		"88.125":                     "eighty-eight EUR and 125/1000",
-		"913":                        "nine hundred thirteen EUR",
-		"007":                        "seven EUR",
-		"1e3":                        "",
-		"1234567890123456789012345":  "",
-		"100000000000000000":         "one hundred quadrillion EUR",
-		"123456789012345678901234.0": "one hundred twenty-three sextillion four hundred fifty-six quintillion seven hundred eighty-nine quadrillion twelve trillion three hundred forty-five billion six hundred seventy-eight million nine hundred one thousand two hundred thirty-four EUR",
+		"1234.50":                     "one thousand two hundred thirty-four EUR and 50/100",
+		"0.05":                        "zero EUR and 05/100",
+		"-20":                         "minus twenty EUR",
+		"1000000":                     "one million EUR",
+		"1000001.000":                 "one million one EUR",
+		"88.125":                      "eighty-eight EUR and 125/1000",
+		"913":                         "nine hundred thirteen EUR",
+		"007":                         "seven EUR",
+		"1e3":                         "",
+		"-0.01":                       "minus zero EUR and 01/100",
+		"-0.00":                       "zero EUR",
+		"-0":                          "zero EUR",
+		"1" + strings.Repeat("0", 32): "one hundred nonillion EUR",
+		"1" + strings.Repeat("0", 33): "",
+		"100000000000000000":          "one hundred quadrillion EUR",
+		"123456789012345678901234.0":  "one hundred twenty-three sextillion four hundred fifty-six quintillion seven hundred eighty-nine quadrillion twelve trillion three hundred forty-five billion six hundred seventy-eight million nine hundred one thousand two hundred thirty-four EUR",
 	} {
 		if got := Words(lang.English(), in, "EUR"); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 	"github.com/apdesk/apdesk/web/wire"
 )
@@ -357,6 +358,52 @@ func TestOrderReceiptAndInvoiceStandOnThePage(t *testing.T) {
 	}
 	if d.signedIn("fiona").get("/approvals/" + d.ask(d.robot(), approvalFor("501.00"))).has("match") {
 		t.Error("a request without order and receipt shows a match")
+	}
+}
+
+// The words stand beside the figures so that a slipped digit is seen: the longest amount needs them most.
+func TestEveryAmountThatIsAcceptedHasWords(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"EUR", "JPY", "KWD", "CLF"} {
+		digits := models.CurrencyDigits(code)
+		accepted := 0
+		for n := 1; n <= 40; n++ {
+			whole := strings.Repeat("9", n)
+			for _, text := range []string{whole, "-" + whole, whole + "." + strings.Repeat("9", digits)} {
+				if _, err := models.ParseMoney(text, code); err != nil {
+					continue
+				}
+				accepted++
+				for _, l := range lang.All() {
+					if words := ui.Words(l, text, code); words == "" || strings.Contains(words, "  ") {
+						t.Errorf("%s %s is %q in words of %s", text, code, words, l.Tag())
+					}
+				}
+			}
+		}
+		if accepted < 60 {
+			t.Errorf("of %s only %d amounts were accepted", code, accepted)
+		}
+	}
+}
+
+func TestAnAmountOfZeroIsShownWithoutASign(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	text := strings.Replace(approvalFor("-0.00"), `"amount": "1234.50"`, `"amount": "-0.00"`, 1)
+	request := d.ask(d.robot(), withEvidence(text, `{"kind": "table", "columns": ["line", "ordered", "received", "unit_price"], "rows": [["1", "-5", "-5", "0.00"]]}`))
+	fiona := d.signedIn("fiona")
+	seen := fiona.get("/approvals/" + request)
+	seen.wants(t, "amount-in-words", "zero EUR")
+	seen.wants(t, "match-total", "0.00")
+	// What was sent stands there as it was sent, in the call and the evidence.
+	seen.doc.Find(".code-text, [data-testid=evidence], .call, .data").Remove()
+	for name, shown := range map[string]string{"request": seen.doc.Text(), "list": fiona.get("/approvals").doc.Text(), "home": fiona.get("/").doc.Text()} {
+		for _, sign := range []string{"-0.0", "\u22120", "minus"} {
+			if i := strings.Index(shown, sign); i >= 0 {
+				t.Errorf("the %s shows %q", name, shown[max(0, i-60):min(len(shown), i+20)])
+			}
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ func HashPassword(password string, about ...string) (string, error) {
 	if wrong := CheckPassword(password, about...); wrong != "" {
 		return "", Invalid(Issue{"/password", wrong})
 	}
+	defer giveBack()
 	return argon2id.CreateHash(NormalPassword(password), argon2id.DefaultParams)
 }
 

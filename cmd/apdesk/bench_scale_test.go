@@ -276,11 +276,11 @@ func benchHistory(b *testing.B, report *figures) {
 		b.Log("this system does not tell how much memory a process has")
 		return
 	}
-	grown := large.resident(b) - small.resident(b)
+	grown := large.settled(b) - small.settled(b)
 	const streams = 1000
 	before := empty.resident(b)
 	live := empty.watch(b, petra, streams)
-	perPage := (empty.resident(b) - before) / streams
+	perPage := (empty.settled(b) - before) / streams
 	live.end()
 	*report = append(*report,
 		figure{what: "memory of an idle desk", unit: " MB", reach: 1, baseIs: "the limit", desk: []float64{idle / 1e6}, base: []float64{45}},
@@ -288,8 +288,9 @@ func benchHistory(b *testing.B, report *figures) {
 		figure{what: with + "growth of memory", unit: " MB", reach: 1, baseIs: "the limit", desk: []float64{grown / 1e6}, base: []float64{30}})
 }
 
-// resident is how much memory the desk's process has, in bytes; 0 where the system
-// does not tell.
+// resident is how much memory the desk's process has of its own, in bytes; 0 where the system does not tell.
+// The pages of the program's file are not in it: the kernel maps as many of them as it likes, and takes them
+// back when it wants to.
 func (d *desk) resident(b *testing.B) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.process.Process.Pid))
@@ -297,7 +298,7 @@ func (d *desk) resident(b *testing.B) float64 {
 		return 0
 	}
 	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if value, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 			kilobytes, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
 			if err != nil {
 				b.Fatal(err)
@@ -306,6 +307,20 @@ func (d *desk) resident(b *testing.B) float64 {
 		}
 	}
 	return 0
+}
+
+// settled is how much it has once it gave back what the work before took, which it does when it gets quiet:
+// the least of a minute.
+func (d *desk) settled(b *testing.B) float64 {
+	b.Helper()
+	least := d.resident(b)
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for range 60 {
+		<-look.C
+		least = min(least, d.resident(b))
+	}
+	return least
 }
 
 // watching are open live pages.

@@ -1,8 +1,8 @@
 package pages
 
 import (
-	"bufio"
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -30,16 +30,13 @@ func (v *visit) live() error {
 		return err
 	}
 	topics = append(topics, models.TopicNotices(v.by.WorkspaceID, v.by.UserID)) // every page has the bell
-	stream := liveStream{
-		app:   v.p.app,
-		alive: v.stillSignedIn(),
-	}
+	stream := &liveStream{app: v.p.app, alive: v.stillSignedIn()}
 	// Subscribe before the first byte: what changes from here on is told.
 	stream.wake, stream.unsubscribe = v.p.store.Hub().Subscribe(topics...)
 	v.c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
 	v.c.Set(fiber.HeaderCacheControl, "no-store")
 	v.c.Set("X-Accel-Buffering", "no")
-	v.c.Context().SetBodyStreamWriter(stream.write)
+	v.c.Context().SetBodyStream(stream, -1)
 	return nil
 }
 
@@ -94,45 +91,57 @@ func (v *visit) topics(name string) ([]string, error) {
 	return nil, models.Missing("live topic", name)
 }
 
-// liveStream outlives the request that opened it, so it holds nothing of it.
+// liveStream is the body of a stream: reading it waits for what there is to say, and each reading is sent at
+// once. It takes no goroutine and no buffer of its own, for there are as many as open pages. It outlives
+// the request that opened it, so it holds nothing of it.
 type liveStream struct {
 	app         context.Context
-	wake        <-chan struct{}
-	unsubscribe func()
 	alive       func(context.Context) bool
+	wake        <-chan struct{}
+	unsubscribe func() // nil once the stream is closed
+
+	beat *time.Ticker // nil before the first reading
+	told bool         // a change was told just now
 }
 
-// write streams until the reader leaves, the session ends or the desk shuts down.
-func (s liveStream) write(w *bufio.Writer) {
-	defer s.unsubscribe()
-	say := func(line string) bool {
-		_, err := w.WriteString(line)
-		return err == nil && w.Flush() == nil
+// Read answers the next thing to say, until the session ends or the desk shuts down.
+func (s *liveStream) Read(p []byte) (int, error) {
+	if s.beat == nil {
+		s.beat = time.NewTicker(heartbeat)
+		return copy(p, "retry: 3000\n\n"), nil
 	}
-	if !say("retry: 3000\n\n") {
-		return
-	}
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
-	for {
+	if s.told {
+		s.told = false
+		pause := time.NewTimer(settle)
+		defer pause.Stop()
 		select {
 		case <-s.app.Done():
-			return
-		case <-beat.C:
-			if !s.alive(s.app) || !say(": still here\n\n") {
-				return
-			}
-		case <-s.wake:
-			if !s.alive(s.app) || !say("data: changed\n\n") {
-				return
-			}
-			pause := time.NewTimer(settle)
-			select {
-			case <-s.app.Done():
-				pause.Stop()
-				return
-			case <-pause.C:
-			}
+			return 0, io.EOF
+		case <-pause.C:
 		}
 	}
+	line := ": still here\n\n"
+	select {
+	case <-s.app.Done():
+		return 0, io.EOF
+	case <-s.beat.C:
+	case <-s.wake:
+		line, s.told = "data: changed\n\n", true
+	}
+	if !s.alive(s.app) {
+		return 0, io.EOF
+	}
+	return copy(p, line), nil
+}
+
+// Close ends the stream, also one that was never read.
+func (s *liveStream) Close() error {
+	if s.beat != nil {
+		s.beat.Stop()
+	}
+	if s.unsubscribe != nil {
+		s.unsubscribe()
+		s.unsubscribe = nil
+	}
+	return nil
 }

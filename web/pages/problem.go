@@ -3,11 +3,13 @@ package pages
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
+	"github.com/apdesk/apdesk/views/ui"
 	"github.com/apdesk/apdesk/web/problem"
 )
 
@@ -114,8 +116,19 @@ func (w words) problemPage(ne *models.NamedError, status int) views.ProblemPage 
 		page.Heading, page.Text, page.Next = w.tr("The desk is not reachable just now"), w.tr("What you sent was either recorded whole or not at all."), w.tr("Wait a few seconds, then try again.")
 	case status >= http.StatusInternalServerError:
 		page.Heading, page.Text = w.tr("Something went wrong"), w.tr("The fault is on the desk's side. What you sent was either recorded whole or not at all.")
+	case ne.Code == models.ValidationError && len(issuesOf(ne)) > 0:
+		var wrong []string
+		for _, is := range issuesOf(ne) {
+			wrong = append(wrong, strings.TrimSpace(ui.Foreign(is.Path).Plain()+" "+w.said(is.Message)))
+		}
+		page.Heading, page.Text, page.Next = w.tr("This could not be done"), w.tr("Correct these values and send again: %s.", strings.Join(wrong, "; ")), w.tr("Nothing was changed.")
 	default:
 		page.Heading, page.Text, page.Next = w.tr("This could not be done"), w.problem(ne.Message), w.tr("Nothing was changed.")
 	}
 	return page
+}
+
+func issuesOf(ne *models.NamedError) []models.Issue {
+	issues, _ := ne.Details["issues"].([]models.Issue)
+	return issues
 }

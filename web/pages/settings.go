@@ -84,7 +84,7 @@ func (w words) refuse(err error, form, heading string, typed, names map[string]s
 		return refusal{}, false
 	}
 	r = refusal{form: form, heading: heading, typed: typed, problems: map[string]string{}}
-	issues, _ := ne.Details["issues"].([]models.Issue)
+	issues := issuesOf(ne)
 	for _, is := range issues {
 		name := issueField(is.Path)
 		if to, ok := names[name]; ok {

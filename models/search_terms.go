@@ -469,6 +469,10 @@ func ReadSearch(typed string) SearchQuery {
 	for i, p := range plain {
 		texts[i] = p.text
 		q.word(p, i == len(plain)-1)
+		if joined := q.groupedDigits(p, i, plain); joined != "" && len(q.Words) > 0 {
+			w := &q.Words[len(q.Words)-1]
+			w.Forms = append(w.Forms, []searchTerm{{classNumber, joined, true}})
+		}
 	}
 	q.Plain = strings.Join(texts, " ")
 	q.Own = numberValue(q.Plain)
@@ -650,6 +654,38 @@ func (q *SearchQuery) word(p piece, last bool) {
 		}
 	}
 	q.addWord(w)
+}
+
+// onlyDigits are digits, in groups or not: an order number as a document prints it.
+var onlyDigits = regexp.MustCompile(`^[0-9]+(?:[-./][0-9]+)*$`)
+
+// groupedDigits is the number that a word is, or belongs to, when the groups of digits it is typed in are
+// one: 4500-018822 and 4500 018822 are 4500018822. "" when it has no other groups.
+func (q *SearchQuery) groupedDigits(p piece, at int, all []piece) string {
+	text := norm.NFKC.String(p.text)
+	if !onlyDigits.MatchString(text) {
+		return ""
+	}
+	from, to := at, at+1
+	for from > 0 && onlyDigits.MatchString(norm.NFKC.String(all[from-1].text)) {
+		from--
+	}
+	for to < len(all) && onlyDigits.MatchString(norm.NFKC.String(all[to].text)) {
+		to++
+	}
+	joined := ""
+	for _, one := range all[from:to] {
+		joined += strings.Map(func(r rune) rune {
+			if r < '0' || r > '9' {
+				return -1
+			}
+			return r
+		}, norm.NFKC.String(one.text))
+	}
+	if joined == text || len(joined) < 6 || len(joined) > maxTermRunes {
+		return ""
+	}
+	return numberValue(joined)
 }
 
 func (q *SearchQuery) addWord(w SearchWord) {

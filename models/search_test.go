@@ -190,6 +190,10 @@ func TestPeopleFindRecordsByWhatTheyRemember(t *testing.T) {
 			{"k 42/2026", []string{"hold"}},
 			{"51056001", []string{invoice, "reason", "comment", "closed"}},
 			{"4500018822", []string{po, invoice, "reason", "comment", "closed"}},
+			{"4500-018822", []string{po, invoice, "reason", "comment", "closed"}},
+			{"4500 018822", []string{po, invoice, "reason", "comment", "closed"}},
+			{"45000 18822", []string{po, invoice, "reason", "comment", "closed"}},
+			{"4500/018822 nordwind", []string{po, invoice}},
 			{"V-2001", []string{supplier, po, invoice, "reason", "comment", "closed"}},
 			{"run-7f3", []string{"closed"}},
 			// Amounts.

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"unicode/utf8"
+
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views/ui"
@@ -25,6 +27,13 @@ type CaseRow struct {
 	Agent         ui.Foreign
 	Queue         string // in words; shown only in lists of several queues
 	Pick, Picked  bool   // it can be ticked, and is
+}
+
+// wholeNumber is up to how many characters a number stands in one line.
+const wholeNumber = 20
+
+func (r CaseRow) shortNumber() bool {
+	return utf8.RuneCountInString(r.InvoiceNumber.Plain()) <= wholeNumber
 }
 
 // QueuePage is a list of cases: one queue's, or all of them.

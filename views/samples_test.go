@@ -264,7 +264,7 @@ func sampleCase() views.CasePage {
 			Calls: []views.Call{{Tool: "post_invoice_adjustment", InWords: "Post an adjustment of 254.50 EUR on invoice 5105600123.",
 				Arguments: data(`{"invoice_id":"5105600123","amount":"254.50","currency":"EUR","posting_date":"2026-10-05","supplier_id":"V-2001","lines":[{"gl_account":"400100","amount":"254.50","cost_centre":"C-210"}]}`),
 				AsSent:    `{"invoice_id":"5105600123","amount":"254.50"}`}},
-		}},
+		}, {At: ago(40 * time.Minute), Agent: "invoice-agent", Run: "run-7f4"}},
 		Duplicates: sampleDuplicates(), Search: sampleSearch(),
 		Decision: &views.DecisionForm{
 			Form:  views.Form{URL: "/cases/case_01k6v8a/decision", CSRF: "csrf-sample", Version: "3"},

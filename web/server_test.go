@@ -303,6 +303,11 @@ func TestProblems_are_pages_for_browsers_and_envelopes_for_programs(t *testing.T
 	if a := w.call("GET", "/nowhere", "", "", "Accept", "text/html"); a.status != 404 || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
 		t.Errorf("%d %s", a.status, a.header.Get("Content-Type"))
 	}
+	for _, path := range []string{"/queues/ap?number=%00", "/search?q=%00", "/cases?supplier=%ff", "/cases/%00", "/login?next=%00"} {
+		if a := w.call("GET", path, "", "", "Accept", "text/html"); a.status < 400 || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %s", path, a.status, a.header.Get("Content-Type"))
+		}
+	}
 	if a := w.call("GET", "/nowhere", "", ""); a.status != 404 || a.code() != "NOT_FOUND" {
 		t.Errorf("%d %s", a.status, a.body)
 	}

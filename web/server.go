@@ -111,8 +111,7 @@ func New(cfg Config) (*Server, error) {
 
 	s.app = fiber.New(fiber.Config{
 		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
-		ReduceMemoryUsage: true, // an open live page keeps no buffer for headers
-		BodyLimit:         BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: readBufferSize, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: readBufferSize, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorHandler: s.failed,
 	})
 	s.app.Server().HeaderReceived = bounds

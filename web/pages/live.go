@@ -108,7 +108,7 @@ type liveStream struct {
 func (s *liveStream) Read(p []byte) (int, error) {
 	if s.beat == nil {
 		s.beat = time.NewTicker(heartbeat)
-		return copy(p, "retry: 3000\n\n"), nil
+		return say(p, "retry: 3000\n\n")
 	}
 	if s.told {
 		s.told = false
@@ -120,19 +120,23 @@ func (s *liveStream) Read(p []byte) (int, error) {
 		case <-pause.C:
 		}
 	}
-	line := ": still here\n\n"
 	select {
 	case <-s.app.Done():
 		return 0, io.EOF
 	case <-s.beat.C:
 	case <-s.wake:
-		line, s.told = "data: changed\n\n", true
+		s.told = true
 	}
-	if !s.alive(s.app) {
+	switch {
+	case !s.alive(s.app):
 		return 0, io.EOF
+	case s.told:
+		return say(p, "data: changed\n\n")
 	}
-	return copy(p, line), nil
+	return say(p, ": still here\n\n")
 }
+
+func say(p []byte, line string) (int, error) { return copy(p, line), nil }
 
 // Close ends the stream, also one that was never read.
 func (s *liveStream) Close() error {

@@ -35,12 +35,16 @@ type RequestPage struct {
 
 	Deciders []Decider
 	Votes    []models.Vote
-	Tally    Tally
-	NextStep int    // step that is open now, 1 or 2; 0 when no vote is missing
-	Needed   string // what is missing, such as "a yes of Finance lead, then one of AP lead"; empty when nothing is
-	CanVote  bool
-	WhyNot   string // why the reader cannot decide; empty when they can, or when it is decided
-	MyLimit  string // highest amount the reader may approve here, in words; empty when they hold no limit
+	// NotCounted says why a yes of an open request no longer counts, by the vote's id; empty words where
+	// nothing more is to say.
+	NotCounted map[string]string
+	Tally      Tally
+	NextStep   int    // step that is open now, 1 or 2; 0 when no vote is missing
+	Needed     string // what is missing, such as "a yes of Finance lead, then one of AP lead"; empty when nothing is
+	CanVote    bool
+	WhyNot     string // why the reader cannot decide; empty when they can, or when it is decided
+	MyLimit    string // highest amount the reader may approve here, alone or with others, in words; empty when they hold no limit
+	MyAlone    string // what of it they may approve alone, in words; empty for nothing
 
 	Questions []Question // what people asked the agent about it, oldest first
 	CanAsk    bool       // the reader may ask the agent a question now
@@ -246,16 +250,25 @@ func fillDecision(tx *models.Tx, p *RequestPage, facts Facts, members []models.M
 		}
 		p.Deciders = append(p.Deciders, decider)
 	}
+	mine, err := tx.Members("", tx.By.UserID)
+	if err != nil {
+		return fmt.Errorf("approvals: read member: %w", err)
+	}
 	if p.MyLimit = limitOf(tx.By.UserID); p.MyLimit == "" {
-		mine, err := tx.Members("", tx.By.UserID)
-		if err != nil {
-			return fmt.Errorf("approvals: read member: %w", err)
-		}
 		for _, m := range mine {
 			if limit, _, ok := LimitOf(rules, m, r.Tool, r.DocumentType, r.Currency); ok {
 				p.MyLimit = formatAmount(limit, r.Currency)
 			}
 		}
+	}
+	for _, m := range mine {
+		alone := func(r models.Rule) bool { return r.Required == 1 }
+		if limit, _, ok := limitAmong(rules, m, r.Tool, r.DocumentType, r.Currency, alone); ok {
+			p.MyAlone = formatAmount(limit, r.Currency)
+		}
+	}
+	if p.Status == models.RequestPending || p.Status == models.RequestUnrouted {
+		p.NotCounted = facts.notCounted(p.Tally, members)
 	}
 	if p.Status != models.RequestPending {
 		return nil

@@ -384,6 +384,21 @@ func (f Facts) lost(v models.Vote, members map[string]models.Member) string {
 	return fmt.Sprintf("%s, who approved, no longer holds the role %s.", name, models.Role(v.Role).Title())
 }
 
+// notCounted says why each yes that does not count any more does not, by the vote's id.
+func (f Facts) notCounted(t Tally, members []models.Member) map[string]string {
+	byID := make(map[string]models.Member, len(members))
+	for _, m := range members {
+		byID[m.User.ID] = m
+	}
+	out := map[string]string{}
+	for _, v := range f.Votes {
+		if v.Decision == models.VoteApprove && !slices.ContainsFunc(t.yes, func(c models.Vote) bool { return c.ID == v.ID }) {
+			out[v.ID] = f.lost(v, byID)
+		}
+	}
+	return out
+}
+
 // basis is the yes votes a grant rests on: those that counted when it was given. For grants that do not
 // know them it is the last ones that make the number, or the last of each step.
 func (f Facts) basis(a models.Approval) []models.Vote {

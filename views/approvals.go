@@ -317,6 +317,7 @@ type Vote struct {
 	At      ui.Moment
 	Channel string
 	Reason  ui.Foreign
+	Lost    string // why it counts no longer, empty when it does
 }
 
 // VoteForm posts decision (approve or reject), reason, version and, if a

@@ -22,7 +22,7 @@ type RulesPage struct {
 	Notes    []Finding  // only said
 	More     string     // "and 20 more", when not all notes are listed
 	Bindings []Binding
-	EditURL  templ.SafeURL // where pointers are edited
+	EditURL  templ.SafeURL // where pointers are edited, empty for who may not
 	Add      *RuleForm
 }
 

@@ -260,7 +260,7 @@ func (v *visit) approvalPage(around views.Page, page approvals.RequestPage, invo
 		Amount: v.number(page.Amount), Currency: page.Amount.Currency(), InWords: ui.Words(v.lang, page.Amount.Text(), page.Amount.Currency()),
 		Facts: v.writeFacts(page), Call: r.call(q.Tool, page.Arguments), Digest: q.Digest, Invoice: invoice,
 		Summary: ui.Foreign(q.Summary), Explained: ui.Foreign(q.Explanation), Run: ui.Foreign(q.RunID), Evidence: r.evidence(page.Evidence),
-		Rule: v.rule(page), Votes: v.votes(page.Votes), WhyNot: v.whyNot(page), Grant: v.grant(page.Grant), Notices: v.requestNotices(page, r),
+		Rule: v.rule(page), Votes: v.votes(page), WhyNot: v.whyNot(page), Grant: v.grant(page.Grant), Notices: v.requestNotices(page, r),
 		Timeline: v.timeline(page.Timeline, nil),
 	}
 	out.Call.InWords = "" // the sentence above says it, from the values that were compared
@@ -338,7 +338,7 @@ func (v *visit) deciders(out *views.ApprovalPage, page approvals.RequestPage) {
 	if page.Status == models.RequestPending {
 		out.MyLimit = v.tr("You hold no limit of your own for this.")
 		if page.MyLimit != "" {
-			out.MyLimit = v.tr("Your own limit here: up to %s.", v.part(page.MyLimit))
+			out.MyLimit = v.myLimit(page)
 		}
 	}
 	c := page.Routing.Authority()
@@ -499,14 +499,30 @@ func (v *visit) rule(page approvals.RequestPage) views.Rule {
 	return out
 }
 
-func (v *visit) votes(votes []models.Vote) []views.Vote {
+// myLimit says how far the reader may go here alone, and how far only together with somebody else.
+func (v *visit) myLimit(page approvals.RequestPage) string {
+	switch page.MyAlone {
+	case page.MyLimit:
+		return v.tr("Your own limit here: up to %s.", v.part(page.MyLimit))
+	case "":
+		return v.tr("You may approve here only together with somebody else: up to %s.", v.part(page.MyLimit))
+	}
+	return v.tr("You may approve here up to %s, more only together with somebody else.", v.part(page.MyAlone))
+}
+
+func (v *visit) votes(page approvals.RequestPage) []views.Vote {
 	var out []views.Vote
-	for _, vote := range votes {
+	for _, vote := range page.Votes {
 		b := ui.Badge{Text: v.tr("Yes"), Tone: ui.ToneGood, Sign: ui.SignYes}
 		if vote.Decision == models.VoteReject {
 			b = ui.Badge{Text: v.tr("No"), Tone: ui.ToneBad, Sign: ui.SignNo}
 		}
-		out = append(out, views.Vote{Who: v.voter(vote), Role: v.lower(v.role(models.Role(vote.Role))), Badge: b, At: v.at(vote.At), Channel: v.channel(vote.Channel), Reason: ui.Foreign(vote.Reason)})
+		lost := ""
+		if why, not := page.NotCounted[vote.ID]; not {
+			b = ui.Badge{Text: v.tr("Yes, counts no longer"), Tone: ui.ToneNeutral, Sign: ui.SignNo}
+			lost = strings.TrimSpace(v.tr("This yes no longer counts.") + " " + v.said(why))
+		}
+		out = append(out, views.Vote{Lost: lost, Who: v.voter(vote), Role: v.lower(v.role(models.Role(vote.Role))), Badge: b, At: v.at(vote.At), Channel: v.channel(vote.Channel), Reason: ui.Foreign(vote.Reason)})
 	}
 	return out
 }
@@ -733,10 +749,9 @@ func (v *visit) readCorrectedAmount(id string, input map[string]string) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range page.Binding {
-		name := strings.TrimPrefix(b.Pointer, "/")
-		if value, sent := input[name]; sent && b.Name == approvals.BoundAmount {
-			input[name] = v.lang.ReadFigures(value)
+	for _, c := range page.Correctable {
+		if value, sent := input[c.Name]; sent && c.Bound == approvals.BoundAmount {
+			input[c.Name] = v.lang.ReadFigures(value)
 		}
 	}
 	return nil

@@ -465,7 +465,7 @@ func TestTheDeadlineIsSaidAndWarnedOf(t *testing.T) {
 	fiona := d.signedIn("fiona")
 	early := fiona.get("/approvals/" + request)
 	early.wants(t, "deadline", "7 days are left, until Monday 12 October 2026 at 11:00, Europe/Berlin")
-	early.wants(t, "my-limit", "Your own limit here: up to EUR 100,000.00")
+	early.wants(t, "my-limit", "You may approve here up to EUR 10,000.00, more only together with somebody else.")
 	early.wants(t, "needed", "a yes of Finance lead")
 	if early.has("lapses-soon") {
 		t.Error("a request with a week left is warned of")
@@ -788,4 +788,45 @@ func TestWhatIsLeftOutOfSeveralSaysWhatItIs(t *testing.T) {
 		t.Errorf("the result reads %q", text)
 	}
 	felix.send(germanList, "pick-form", ids).isGerman(t, "a preview with requests that are not here")
+}
+
+func TestAYesOfWhoLeftIsMarkedAtItsRow(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.person(company, "flora", models.RoleFinanceLead)
+	request := d.ask(d.robot(), approvalFor("25000.00"))
+	d.approve("felix", models.RoleFinanceLead, request)
+	fiona, german := d.signedIn("fiona"), d.inGerman("fiona")
+	if fiona.get("/approvals/" + request).has("vote-lost") {
+		t.Error("a yes that counts is marked")
+	}
+	d.tx(models.Operator(company), func(tx *models.Tx) error { return tx.DeactivateMember(d.users["felix"].ID, "Left.") })
+	seen := fiona.get("/approvals/" + request)
+	seen.wants(t, "who-decides", "Votes so far: 0 of 2", "Yes, counts no longer")
+	seen.wants(t, "vote-lost", "This yes no longer counts. Felix, who approved, is no longer an active member of the workspace.")
+	german.get("/approvals/"+request).isGerman(t, "a yes that counts no longer")
+}
+
+// A limit that a rule of two people gives is never called one's own.
+func TestALimitSaysWhatIsOnlyForTwo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	fiona := d.signedIn("fiona")
+	request := d.ask(d.robot(), approvalFor("25000.00"))
+	fiona.get("/approvals/"+request).wants(t, "my-limit", "You may approve here up to EUR 10,000.00, more only together with somebody else.")
+	d.inGerman("fiona").get("/approvals/"+request).isGerman(t, "a limit for two")
+	d.rule(company, approvals.NewRule{Currency: "USD", From: "0", To: "99999999999999999999.99", Role: models.RoleFinanceLead, Required: 2})
+	dollars := d.ask(d.robot(), strings.ReplaceAll(approvalFor("7.00"), `"currency": "EUR"`, `"currency": "USD"`))
+	fiona.get("/approvals/"+dollars).wants(t, "my-limit", "You may approve here only together with somebody else: up to USD 99,999,999,999,999,999,999.99.")
+}
+
+func TestWhoCannotEditPointersIsToldWhoCan(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	lars := d.signedIn("lars").get("/settings/rules")
+	lars.wants(t, "pointers-by", "by the admins of this workspace")
+	if d.signedIn("adam").get("/settings/rules").has("pointers-by") {
+		t.Error("an admin is sent to somebody else")
+	}
+	d.inGerman("lars").get("/settings/rules").isGerman(t, "rules with pointers")
 }

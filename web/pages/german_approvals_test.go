@@ -297,3 +297,21 @@ func TestArgumentsOfCallsHaveGermanNames(t *testing.T) {
 		t.Error("the history tells of values that nobody corrected")
 	}
 }
+
+// An amount inside a list of the call is written and read as the reader's language does, like any other.
+func TestAnAmountInsideTheCallIsTypedInGerman(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.tx(models.Operator(company), func(tx *models.Tx) error {
+		return tx.SetBinding("post_lines", models.Binding{InvoiceID: "/invoice_id", Amount: "/lines/0/value", Currency: "/sum/currency"})
+	})
+	request := d.ask(d.robot(), `{"invoice": {"id": "5105600123", "amount": "2100.00", "currency": "EUR"}, "amount": "2100.00", "currency": "EUR", "summary": "Post it",
+		"action": {"tool": "post_lines", "arguments": {"invoice_id": "5105600123", "lines": [{"value": "2100.00"}], "sum": {"currency": "EUR"}}}}`)
+	fiona := d.inGerman("fiona")
+	page := fiona.get("/approvals/" + request)
+	page.wants(t, "send-back-form", "Betrag", "Steht innerhalb des Aufrufs bei /lines/0/value.")
+	if got := page.doc.Find("[name='input./lines/0/value']").AttrOr("value", ""); got != "2100,00" && got != "2.100,00" {
+		t.Errorf("the amount reads %q", got)
+	}
+	fiona.follow(fiona.send(page, "send-back-form", one("reason", "Zu viel.", "input./lines/0/value", "1.210,50"))).wants(t, "sent-back", "1210.50")
+}

@@ -141,7 +141,7 @@ func (v *visit) rules(status int, refused refusal) error {
 			tabs[i].Count = count(len(m.Rules))
 		}
 	}
-	out := views.RulesPage{Page: page, Tabs: tabs, EditURL: v.link("/settings") + "#bindings-title", Bindings: bindingRows(m.Bindings),
+	out := views.RulesPage{Page: page, Tabs: tabs, Bindings: bindingRows(m.Bindings),
 		Lead:  v.tr("Who decides about which write. The rule that names most goes first; then the one that asks for more votes, then the lower limit, then the older."),
 		Empty: ui.Empty{Heading: v.tr("The matrix is empty"), Text: v.tr("Without a rule no write can be approved: each request opens a case for the AP lead."), TestID: "empty"}}
 	out.Links = v.ruleLinks()
@@ -149,6 +149,9 @@ func (v *visit) rules(status int, refused refusal) error {
 		out.WhyNot = v.tr("You can read the matrix, not change it: that is for AP leads and admins.")
 	}
 	out.Waiting = v.waitingForRules(m)
+	if v.by.Has(models.RoleAdmin) {
+		out.EditURL = v.link("/settings") + "#bindings-title"
+	}
 	out.Sheets = v.sheets(m)
 	v.findings(&out, m.Findings)
 	if v.editsRules() {

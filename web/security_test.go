@@ -358,6 +358,12 @@ func TestEveryAnswerCarriesTheStrictHeaders(t *testing.T) {
 	if res.StatusCode != 413 || res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Content-Security-Policy") == "" {
 		t.Errorf("a request refused unread: %d %v", res.StatusCode, res.Header)
 	}
+	for _, path := range []string{"/login", "/cases/case_1/decision", "/cases/case_1/files", "/settings/rules/import"} {
+		unread := raw(t, r.people, "POST "+path+" HTTP/1.1\r\nHost: desk\r\nAccept: text/html,*/*\r\nContent-Length: 99999999\r\n\r\n")
+		if !strings.HasPrefix(unread, "HTTP/1.1 413") || !strings.Contains(unread, "Content-Type: text/html") {
+			t.Errorf("a browser that sends too much to %s is answered %.200s", path, unread)
+		}
+	}
 }
 
 // FuzzAmbiguity compares with net/http, which is strict: what it refuses because of its length is refused

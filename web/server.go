@@ -270,7 +270,7 @@ func (s *Server) failed(c *fiber.Ctx, err error) error {
 		if conn, ok := c.Context().Conn().(*connection); ok {
 			conn.linger.Store(true)
 		}
-		if limit == models.MaxFile && !strings.HasPrefix(c.Path(), "/api/") && wantsPage(c) {
+		if !strings.HasPrefix(c.Path(), "/api/") && wantsPage(c) {
 			return s.pages.Problem(c, err)
 		}
 		return problem.SendNamed(c, ne, web.Code)

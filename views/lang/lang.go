@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/go-playground/locales"
 	"github.com/go-playground/locales/de"
@@ -27,6 +28,7 @@ type Lang struct {
 	said, parts  []pattern
 	exact        map[string]string
 	exactParts   map[string]string
+	load         func() // reads the catalogue once; nil: there is none
 }
 
 var (
@@ -36,10 +38,13 @@ var (
 	matcher = language.NewMatcher([]language.Tag{language.English, language.German})
 )
 
+// A catalogue is read when its language is first spoken: commands start without it.
 func init() {
-	if err := german.read(catalogues, "de"); err != nil {
-		panic(err) // the catalogue is part of the program
-	}
+	german.load = sync.OnceFunc(func() {
+		if err := german.read(catalogues, "de"); err != nil {
+			panic(err) // the catalogue is part of the program
+		}
+	})
 }
 
 // English is the language the pages are written in.
@@ -94,14 +99,23 @@ func Of(ctx context.Context) *Lang {
 }
 
 // Tag is the language's tag as in the lang attribute of a page.
-func (l *Lang) Tag() string { return l.or().tag }
+func (l *Lang) Tag() string { return l.named().tag }
 
 // Name is what the language calls itself.
-func (l *Lang) Name() string { return l.or().name }
+func (l *Lang) Name() string { return l.named().name }
 
-func (l *Lang) or() *Lang {
+func (l *Lang) named() *Lang {
 	if l == nil {
 		return english
+	}
+	return l
+}
+
+// or is the language with its words.
+func (l *Lang) or() *Lang {
+	l = l.named()
+	if l.load != nil {
+		l.load()
 	}
 	return l
 }
@@ -188,6 +202,7 @@ func (l *Lang) read(files fs.FS, dir string) error {
 			}
 		}
 	}
+	l.said, l.parts = exactFirst(l.said), exactFirst(l.parts)
 	return nil
 }
 

@@ -302,6 +302,7 @@ func TestSentencesOfTheServicesAreFoundByTheirForm(t *testing.T) {
 	l.learnPart("tool %v", "Werkzeug %s")
 	l.learnPart("supplier %v", "Lieferant %s")
 	l.learnPart(" and ", " und ")
+	l.said, l.parts = exactFirst(l.said), exactFirst(l.parts)
 	for said, want := range map[string]string{
 		"must be filled in":                          "fehlt",
 		"Ines Hoffmann holds this case until 5 Oct.": "5 Oct: Ines Hoffmann hält diesen Vorgang.",

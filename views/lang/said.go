@@ -67,8 +67,12 @@ func learnt(known []pattern, id, text string) []pattern {
 		at = m[1]
 	}
 	form.WriteString(regexp.QuoteMeta(id[at:]) + `$`)
-	known = append(known, pattern{form: regexp.MustCompile(form.String()), text: verb.ReplaceAllString(text, "%${1}s"), plain: plain,
+	return append(known, pattern{form: regexp.MustCompile(form.String()), text: verb.ReplaceAllString(text, "%${1}s"), plain: plain,
 		start: start, fixed: len(verb.ReplaceAllString(id, ""))})
+}
+
+// exactFirst puts the most exact form first, which wins where several fit.
+func exactFirst(known []pattern) []pattern {
 	slices.SortStableFunc(known, func(a, b pattern) int { return b.fixed - a.fixed })
 	return known
 }

@@ -193,7 +193,7 @@ func TestPeopleFindRecordsByWhatTheyRemember(t *testing.T) {
 			{"4500-018822", []string{po, invoice, "reason", "comment", "closed"}},
 			{"4500 018822", []string{po, invoice, "reason", "comment", "closed"}},
 			{"45000 18822", []string{po, invoice, "reason", "comment", "closed"}},
-			{"4500/018822 nordwind", []string{po, invoice}},
+			{"4500/018822 nordwind", []string{po, invoice, "reason", "comment", "closed"}},
 			{"V-2001", []string{supplier, po, invoice, "reason", "comment", "closed"}},
 			{"run-7f3", []string{"closed"}},
 			// Amounts.

@@ -118,7 +118,7 @@ func (d *desk) window(t testing.TB) *window {
 		t.Fatal(err)
 	}
 	w := &window{t: t, url: d.url}
-	w.page = opened.Timeout(patience).WithPanic(func(problem any) { t.Helper(); t.Fatalf("browser: %v", problem) })
+	w.page = opened.Timeout(5 * patience).WithPanic(func(problem any) { t.Helper(); t.Fatalf("browser: %v", problem) })
 	w.resize(1280, 900)
 	return w
 }

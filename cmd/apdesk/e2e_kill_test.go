@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	killRounds = flag.Int("kill-rounds", 3, "how often each database's desk is killed under load")
+	killRounds = flag.Int("kill-rounds", 2, "how often each database's desk is killed under load")
 	killSeed   = flag.Uint64("kill-seed", 0, "when it is killed; 0: another time in every run")
 )
 

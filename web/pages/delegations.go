@@ -262,7 +262,7 @@ func (v *visit) delegationForm(refused refusal) (*views.DelegationForm, error) {
 		Will: []string{
 			v.tr("From the start of the first day, requests that wait for the absent person wait for the delegate instead, if both people’s limits cover the amount and nothing else keeps the delegate from deciding. The absent person cannot vote on those meanwhile."),
 			v.tr("What the delegate may not decide stays with the absent person, and so does everything when nobody is named."),
-			v.tr("What would have nobody left who can decide it is counted beside the absence, before it starts."),
+			v.tr("With a delegate, what would have nobody left who can decide it, because neither of the two may, is counted beside the absence before it starts."),
 			v.tr("At the midnight after the last day, or when it is ended earlier, what is undecided comes back. Votes already cast keep counting."),
 			v.tr("Neither of the two can decide what the other asked for while it holds."),
 			v.tr("With a delegate both are told, and a vote reads “%s on behalf of …” on page and trail.", orSome(firstOther(delegate), v.tr("delegate"))),

@@ -28,7 +28,7 @@ type Figures struct {
 	Prompts  int
 	Most     []InvoicePrompts // the invoices with the most prompts, at most five; none with one only
 	Voters   []VoterFigures   // by name
-	// Cut says that more happened than is counted: only the last MostCounted of each kind are.
+	// Cut says that more happened than is counted: only the last models.MostCounted of each kind are.
 	Cut bool
 }
 
@@ -44,10 +44,6 @@ type VoterFigures struct {
 	Name   string
 	Votes  int
 }
-
-// MostCounted bounds how many requests, confirmations and votes of a period are counted, so that no
-// period costs what the history is long.
-const MostCounted = 100_000
 
 const mostAsked = 5
 
@@ -79,7 +75,7 @@ func (s *Service) Figures(ctx context.Context, by models.Principal, from, to mod
 func (f *Figures) requests(tx *models.Tx, from, to models.Time, prompts map[string]int) error {
 	// All states are named, because the index by time has the state before it.
 	rows, err := tx.Query(`SELECT status, invoice_id, amount, currency, created_at, decided_at FROM approval_requests WHERE workspace_id = ?
-		AND status IN ('pending', 'unrouted', 'approved', 'rejected', 'expired', 'withdrawn') AND created_at >= ? AND created_at < ? LIMIT ?`, tx.By.WorkspaceID, from, to, MostCounted)
+		AND status IN ('pending', 'unrouted', 'approved', 'rejected', 'expired', 'withdrawn') AND created_at >= ? AND created_at < ? LIMIT ?`, tx.By.WorkspaceID, from, to, models.MostCounted)
 	if err != nil {
 		return err
 	}
@@ -121,7 +117,7 @@ func (f *Figures) requests(tx *models.Tx, from, to models.Time, prompts map[stri
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	f.Cut = f.Cut || f.Asked == MostCounted
+	f.Cut = f.Cut || f.Asked == models.MostCounted
 	f.Median = models.Median(took)
 	f.Totals, err = TotalsOf(amounts)
 	return err
@@ -129,7 +125,7 @@ func (f *Figures) requests(tx *models.Tx, from, to models.Time, prompts map[stri
 
 func (f *Figures) confirmations(tx *models.Tx, from, to models.Time, prompts map[string]int) error {
 	rows, err := tx.Query(`SELECT invoice_id FROM confirmations WHERE workspace_id = ? AND status IN ('pending', 'answered', 'taken', 'expired', 'withdrawn')
-		AND created_at >= ? AND created_at < ? LIMIT ?`, tx.By.WorkspaceID, from, to, MostCounted)
+		AND created_at >= ? AND created_at < ? LIMIT ?`, tx.By.WorkspaceID, from, to, models.MostCounted)
 	if err != nil {
 		return err
 	}
@@ -144,7 +140,7 @@ func (f *Figures) confirmations(tx *models.Tx, from, to models.Time, prompts map
 			prompts[invoice]++
 		}
 	}
-	f.Cut = f.Cut || f.Confirmations == MostCounted
+	f.Cut = f.Cut || f.Confirmations == models.MostCounted
 	return rows.Err()
 }
 
@@ -164,7 +160,7 @@ func (f *Figures) prompts(prompts map[string]int) {
 
 func (f *Figures) votes(tx *models.Tx, from, to models.Time) error {
 	rows, err := tx.Query(`SELECT user_id, MAX(user_name), count(*) FROM (SELECT user_id, user_name FROM votes WHERE workspace_id = ? AND at >= ? AND at < ? ORDER BY at DESC LIMIT ?) AS cast_votes
-		GROUP BY user_id`, tx.By.WorkspaceID, from, to, MostCounted)
+		GROUP BY user_id`, tx.By.WorkspaceID, from, to, models.MostCounted)
 	if err != nil {
 		return err
 	}
@@ -178,7 +174,7 @@ func (f *Figures) votes(tx *models.Tx, from, to models.Time) error {
 		f.Voters = append(f.Voters, v)
 		all += v.Votes
 	}
-	f.Cut = f.Cut || all == MostCounted
+	f.Cut = f.Cut || all == models.MostCounted
 	slices.SortFunc(f.Voters, func(a, b VoterFigures) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UserID, b.UserID))
 	})

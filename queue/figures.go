@@ -14,7 +14,7 @@ type Figures struct {
 	Queues []QueueFigures  // all queues, in their order
 	Codes  []CodeFigures   // what agents stopped at, the most frequent first
 	People []PersonFigures // who decided or claimed something, by name
-	// Cut says that more happened than is counted: only the last MostCounted arrivals and decisions are.
+	// Cut says that more happened than is counted: only the last models.MostCounted arrivals and decisions are.
 	Cut bool
 }
 
@@ -48,10 +48,6 @@ type PersonFigures struct {
 	Decided int // decisions on cases in the period; questions to agents are none
 	Claimed int // cases held now
 }
-
-// MostCounted bounds how many arrivals, and how many decisions, of a period are counted, so that no
-// period costs what the history is long.
-const MostCounted = 100_000
 
 // Figures counts what happened from one moment to before another. It is for those who read the whole
 // trail (models.AuditReaders); others are refused with insufficient_permission.
@@ -101,7 +97,7 @@ func entry[K comparable, V any](all map[K]*V, key K) *V {
 
 func (f *figuring) arrivals(tx *models.Tx, from, to models.Time) error {
 	rows, err := tx.Query(`SELECT queue, code, count(*) FROM (SELECT queue, code FROM cases WHERE workspace_id = ? AND created_at >= ? AND created_at < ? ORDER BY created_at DESC LIMIT ?) AS came
-		GROUP BY queue, code`, tx.By.WorkspaceID, from, to, MostCounted)
+		GROUP BY queue, code`, tx.By.WorkspaceID, from, to, models.MostCounted)
 	if err != nil {
 		return err
 	}
@@ -118,7 +114,7 @@ func (f *figuring) arrivals(tx *models.Tx, from, to models.Time) error {
 		f.code(code).Came += n
 		all += n
 	}
-	f.cut = f.cut || all == MostCounted
+	f.cut = f.cut || all == models.MostCounted
 	return rows.Err()
 }
 
@@ -129,7 +125,7 @@ func (f *figuring) decisions(tx *models.Tx, from, to models.Time) error {
 	}
 	rows, err := tx.Query(`SELECT d.exit, COALESCE(d.decided_by_id, ''), d.decided_by_name, d.role, d.decided_at, c.code, c.queue, c.created_at, c.due_at, c.resolved_at
 		FROM decisions d JOIN cases c ON c.id = d.case_id WHERE d.workspace_id = ? AND d.decided_at >= ? AND d.decided_at < ? ORDER BY d.decided_at DESC LIMIT ?`,
-		tx.By.WorkspaceID, from, to, MostCounted)
+		tx.By.WorkspaceID, from, to, models.MostCounted)
 	if err != nil {
 		return err
 	}
@@ -168,7 +164,7 @@ func (f *figuring) decisions(tx *models.Tx, from, to models.Time) error {
 		}
 		f.took[q] = append(f.took[q], cal.BusinessTime(opened, at))
 	}
-	f.cut = f.cut || n == MostCounted
+	f.cut = f.cut || n == models.MostCounted
 	for code, chosen := range exits {
 		for exit, n := range chosen {
 			f.code(code).Exits = append(f.code(code).Exits, ExitFigure{exit, n})

@@ -152,7 +152,7 @@ func (v *visit) showReports() error {
 		out.Tables = append(out.Tables, v.mostAsked(counted.approvals))
 	}
 	if counted.cases.Cut || counted.approvals.Cut {
-		out.Cut = v.tr("More happened in this period than is counted at once: the last %s of each kind are. Choose fewer days.", v.lang.Figures(strconv.Itoa(queue.MostCounted)))
+		out.Cut = v.tr("More happened in this period than is counted at once: the last %s of each kind are. Choose fewer days.", v.lang.Figures(strconv.Itoa(models.MostCounted)))
 	}
 	out.CSV = v.link(reportsPath+".csv", p.query()...)
 	return render(v.c, http.StatusOK, views.Reports(out))

@@ -153,6 +153,20 @@ func (l *Lang) N(one, many string, count int, values ...any) string {
 // Mark gives a message as it is, for tables of words that are looked up with T where they are shown.
 func Mark(id string) string { return id }
 
+// Message is a message of a table of words, with what tells which when its English means several things.
+type Message struct{ In, ID string }
+
+// MarkIn gives a Message, for tables of words that are looked up with M where they are shown.
+func MarkIn(in, id string) Message { return Message{in, id} }
+
+// M is a message of a table.
+func (l *Lang) M(m Message) string {
+	if m.In == "" {
+		return l.T(m.ID)
+	}
+	return l.C(m.In, m.ID)
+}
+
 func fill(text string, values []any) string {
 	if len(values) == 0 {
 		return text

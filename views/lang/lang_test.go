@@ -74,11 +74,11 @@ func called(call *ast.CallExpr) string {
 
 func messageOf(name string, texts []string) (message, bool) {
 	switch {
-	case len(texts) >= 1 && (name == "tr" || name == "T" || name == "Mark"):
+	case len(texts) >= 1 && (name == "tr" || name == "T" || name == "Mark" || name == "word"):
 		return message{id: texts[0]}, true
 	case len(texts) >= 2 && (name == "trn" || name == "N"):
 		return message{id: texts[0], many: texts[1]}, true
-	case len(texts) >= 2 && (name == "trc" || name == "C"):
+	case len(texts) >= 2 && (name == "trc" || name == "C" || name == "MarkIn"):
 		return message{in: texts[0], id: texts[1]}, true
 	}
 	return message{}, false
@@ -125,7 +125,7 @@ func TestEveryMessageIsThereInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	messages := used(t)
 	for _, l := range All()[1:] {
-		left := maps.Clone(l.words)
+		left := maps.Clone(l.or().words)
 		var missing []string
 		for m, where := range messages {
 			key := m.id

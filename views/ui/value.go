@@ -32,6 +32,10 @@ type Value struct {
 	Text   Foreign
 	Fields []Entry
 	Items  []Value
+	// Shown is Text as the reader's language writes it; "" where that is Text itself. Figure says that it is
+	// an amount or a quantity, whatever it was sent as.
+	Shown  Foreign
+	Figure bool
 }
 
 // Entry is one named value. Key is the exact name as sent; Label is the same
@@ -166,6 +170,22 @@ func Label(key string) Foreign {
 // Scalar says whether the value is shown in one piece.
 func (v Value) Scalar() bool { return v.Kind != KindFields && v.Kind != KindItems }
 
+// words is what is read: the reader's form, or the text as sent where names and values are to be exact.
+func (v Value) words(exact bool) Foreign {
+	if exact || v.Shown == "" {
+		return v.Text
+	}
+	return v.Shown
+}
+
+// raw is the text as sent where something else is read, to be had on hover; "" where it is read itself.
+func (v Value) raw(exact bool) string {
+	if exact || v.Shown == "" || v.Shown == v.Text {
+		return ""
+	}
+	return v.Text.Plain()
+}
+
 // Empty says whether there is nothing to show.
 func (v Value) Empty() bool {
 	switch v.Kind {
@@ -205,7 +225,26 @@ func (v Value) Columns() []Entry {
 	if len(cols) > 8 {
 		return nil
 	}
+	TellApart(cols)
 	return cols
+}
+
+// TellApart adds its exact name to each label that another name beside it has too, so that no value is taken
+// for the other's.
+func TellApart(entries []Entry) {
+	names := map[Foreign]Foreign{} // by label; "" for one that several names have
+	for _, e := range entries {
+		if first, ok := names[e.Label]; ok && first != e.Key {
+			names[e.Label] = ""
+			continue
+		}
+		names[e.Label] = e.Key
+	}
+	for i, e := range entries {
+		if e.Label != "" && names[e.Label] == "" {
+			entries[i].Label += " (" + e.Key + ")"
+		}
+	}
 }
 
 // nested says whether the value needs the whole width below its name.
@@ -226,6 +265,10 @@ func numeric(items []Value, key Foreign) bool {
 			some = true
 		case KindNone:
 		case KindText:
+			if v.Figure {
+				some = true
+				continue
+			}
 			if _, _, frac, ok := lang.Decimal(string(v.Text)); !ok || frac == "" {
 				return false
 			}
@@ -280,6 +323,11 @@ type CompareRow struct {
 	Key, Label  Foreign
 	Left, Right Value
 	Difference  Difference
+}
+
+// needsRaw says whether the two sides read the same although they differ: then what was sent tells them apart.
+func (r CompareRow) needsRaw() bool {
+	return r.Difference == Differs && r.Left.Scalar() && r.Right.Scalar() && r.Left.Text != r.Right.Text && r.Left.words(false) == r.Right.words(false)
 }
 
 // Compare joins two objects by name: the left side's order first, then what

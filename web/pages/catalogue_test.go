@@ -16,7 +16,7 @@ import (
 
 // messageCalls are the functions whose first texts are messages; plainCalls take texts nobody reads.
 var (
-	messageCalls = []string{"tr", "trn", "trc", "Mark", "T", "N", "C"}
+	messageCalls = []string{"tr", "trn", "trc", "Mark", "MarkIn", "word", "T", "N", "C"}
 	plainCalls   = []string{"Errorf", "New", "Query", "Set", "Get", "Warn", "WarnContext", "ErrorContext", "InfoContext", "Format", "Replace", "ReplaceAll", "NewReplacer", "panic", "Add", "Has", "Where", "Raw", "HasPrefix", "HasSuffix", "Contains", "Cut", "CutPrefix", "CutSuffix", "TrimPrefix", "TrimSuffix", "MustCompile", "Parse", "Mount", "E", "Missing", "say", "exportAudit"}
 	// plainFields are fields of structs with names, keys, and what can be typed.
 	plainFields = []string{"Name", "keys", "typed"}

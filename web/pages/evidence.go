@@ -81,6 +81,13 @@ func (r reader) value(raw json.RawMessage) (v ui.Value, withheld bool) {
 	return v, withheld
 }
 
+// told is value in the reader's words: names, figures, dates, moments and states.
+func (r reader) told(raw json.RawMessage) (v ui.Value, withheld bool) {
+	v, withheld = r.value(raw)
+	r.inWords(&v, "")
+	return v, withheld
+}
+
 // asSent is JSON as it came, set in lines.
 func asSent(raw json.RawMessage) ui.Foreign {
 	var out bytes.Buffer
@@ -124,23 +131,21 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 	withheld := false
 	switch e.Kind {
 	case views.EvidenceRecord:
-		e.Data, withheld = r.value(b.Data)
+		e.Data, withheld = r.told(b.Data)
 	case views.EvidenceComparison:
-		left, l := r.value(b.Left)
-		right, ri := r.value(b.Right)
+		left, l := r.told(b.Left)
+		right, ri := r.told(b.Right)
 		withheld = l || ri
 		e.Rows = r.compare(left, right)
 		e.LeftTitle, e.RightTitle = sides(left, right)
 		e.DiffersText = r.differ(e.Rows)
 	case views.EvidenceTable:
-		for _, c := range b.Columns {
-			e.Columns = append(e.Columns, ui.Label(c))
-		}
 		for _, cells := range b.Rows {
 			row, hidden := r.row(b.Columns, cells)
 			e.Table = append(e.Table, row)
 			withheld = withheld || hidden
 		}
+		e.Columns = r.tableInWords(b.Columns, e.Table)
 		alignColumns(e.Table)
 	case views.EvidenceNote:
 		e.Note = ui.Foreign(b.Text)
@@ -167,7 +172,7 @@ func (r reader) piece(raw json.RawMessage) views.Evidence {
 }
 
 func (r reader) anything(raw json.RawMessage) views.Evidence {
-	v, _ := r.value(raw)
+	v, _ := r.told(raw)
 	return views.Evidence{Kind: views.EvidenceRecord, Title: ui.Foreign(r.tr("Evidence of an unknown kind")), Data: v}
 }
 
@@ -182,7 +187,6 @@ func (r reader) row(columns []string, cells []json.RawMessage) (row []views.Cell
 		if !r.bankData && models.IsPrivateName(columns[i]) {
 			cell.Value, withheld = ui.TextValue(r.tr(withheldText)), true
 		}
-		cell.Number = cell.Value.Kind == ui.KindNumber || (cell.Value.Kind == ui.KindText && isFigure(string(cell.Value.Text)))
 		row = append(row, cell)
 	}
 	return row, withheld
@@ -195,6 +199,10 @@ func alignColumns(rows [][]views.Cell) {
 		return
 	}
 	for col := range rows[0] {
+		for _, row := range rows {
+			v := row[col].Value
+			row[col].Number = v.Kind == ui.KindNumber || v.Figure || v.Kind == ui.KindText && isFigure(string(v.Text))
+		}
 		figures, others := false, false
 		for _, row := range rows {
 			cell := row[col]
@@ -214,17 +222,21 @@ func isFigure(s string) bool { return strings.Contains(s, ".") && models.ParseDe
 var numberKeys = []ui.Foreign{"number", "invoice_number", "reference"}
 
 // compare joins two records by name. An invoice number is shown as it is and as the desk compares it;
-// amounts that differ only in trailing zeros are the same.
+// amounts that differ only in trailing zeros are the same, unless their currencies differ.
 func (w words) compare(left, right ui.Value) []ui.CompareRow {
 	rows := ui.Compare(left, right)
 	sent := func(key ui.Foreign) bool {
 		return slices.ContainsFunc(rows, func(r ui.CompareRow) bool { return r.Key == key })
 	}
+	here, there := currencyOf(left.Fields, ""), currencyOf(right.Fields, "")
 	withNormalised := !sent("normalised_number") && !sent("number_normalised")
 	var out []ui.CompareRow
 	for _, row := range rows {
 		if row.Difference == ui.Differs && row.Left.Scalar() && row.Right.Scalar() && sameFigure(string(row.Left.Text), string(row.Right.Text)) {
 			row.Difference = ui.Same
+		}
+		if f, _ := fieldOf(string(row.Key)); row.Difference == ui.Same && f.kind == amount && here != "" && there != "" && here != there {
+			row.Difference = ui.Differs
 		}
 		out = append(out, row)
 		if withNormalised && slices.Contains(numberKeys, row.Key) && (row.Left.Kind == ui.KindText || row.Right.Kind == ui.KindText) {
@@ -313,12 +325,17 @@ func (r reader) invoice(sent json.RawMessage) views.Invoice {
 			inv.More = append(inv.More, f)
 		}
 	}
+	if !models.ValidCurrency(currency) {
+		currency = ""
+	}
+	more := ui.FieldsValue(inv.More...)
 	if !r.bankData {
 		r.withhold(&inv.Lines)
-		more := ui.FieldsValue(inv.More...)
 		r.withhold(&more)
-		inv.More = more.Fields
 	}
+	r.inWords(&inv.Lines, currency)
+	r.inWords(&more, currency)
+	inv.More = more.Fields
 	return inv
 }
 
@@ -338,7 +355,7 @@ func (r reader) seenErrors(errs []models.SeenError) []views.SeenError {
 			seen.At = r.at(models.At(at))
 		}
 		var w1, w2 bool
-		seen.Details, w1 = r.value(e.Error.Details)
+		seen.Details, w1 = r.told(e.Error.Details)
 		seen.Arguments, w2 = r.value(e.Arguments)
 		if !w1 && !w2 {
 			var raw bytes.Buffer

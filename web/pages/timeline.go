@@ -10,7 +10,6 @@ import (
 
 	"github.com/apdesk/apdesk/approvals"
 	"github.com/apdesk/apdesk/models"
-	"github.com/apdesk/apdesk/views/lang"
 	"github.com/apdesk/apdesk/views/ui"
 )
 
@@ -435,26 +434,13 @@ func (w words) inputEntries(input map[string]string) []ui.Entry {
 	return out
 }
 
-// argumentNames are the arguments of calls, and fields of exits, that have a word of the desk.
-var argumentNames = map[string]string{
-	"invoice_id": lang.Mark("Invoice ID"), "supplier_id": lang.Mark("Supplier ID"), "po_id": lang.Mark("PO ID"), "request_id": lang.Mark("Request ID"), "case_id": lang.Mark("Case ID"),
-	"invoice_number": lang.Mark("Invoice number"), "amount": lang.Mark("Amount"), "currency": lang.Mark("Currency"), "posting_date": lang.Mark("Posting date"), "invoice_date": lang.Mark("Invoice date"),
-	"due_date": lang.Mark("Due date"), "document_type": lang.Mark("Document type"), "cost_centre": lang.Mark("Cost centre"), "bank_account": lang.Mark("Bank account"), "tax_id": lang.Mark("Tax ID"),
-	"reason": lang.Mark("Reason"), "text": lang.Mark("Text"), "note": lang.Mark("Note"), "question": lang.Mark("Question"), "person": lang.Mark("Person"), "until": lang.Mark("Until"),
-}
-
 // argumentLabel is what people call an argument of a call: the desk's word where it has one.
-func (w words) argumentLabel(name string) string {
-	if known, ok := argumentNames[name]; ok {
-		return w.tr(known)
-	}
-	return ui.Label(name).Plain()
-}
+func (w words) argumentLabel(name string) string { return w.fieldLabel(name).Plain() }
 
 // inputLabel is what people call a field of an exit.
 func (w words) inputLabel(name string) ui.Foreign {
-	if known, ok := argumentNames[name]; ok {
-		return ui.Foreign(w.tr(known))
+	if f, known := fieldOf(name); known {
+		return ui.Foreign(w.lang.M(f.word))
 	}
 	return ui.Foreign(w.said(string(ui.Label(name))))
 }

@@ -2,7 +2,6 @@ package models
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 )
@@ -135,23 +134,10 @@ func TopicConfirmations(workspaceID string) string { return "confirmations:" + w
 // CheckBlocked answers SECURITY_BLOCKED when the workspace acted in forbids the action on the
 // principal's channel.
 func (tx *Tx) CheckBlocked(action string) error {
-	return checkBlocked(tx.By, action, func(query string, args ...any) (*sql.Rows, error) { return tx.Query(query, args...) })
-}
-
-// CheckBlocked is Tx.CheckBlocked outside a transaction.
-func (s *Store) CheckBlocked(ctx context.Context, by Principal, action string) error {
-	ctx, cancel := context.WithTimeout(ctx, acquireTime)
-	defer cancel()
-	return translate(checkBlocked(by, action, func(query string, args ...any) (*sql.Rows, error) {
-		return s.reader.QueryContext(ctx, s.places(query), args...)
-	}))
-}
-
-func checkBlocked(by Principal, action string, query func(string, ...any) (*sql.Rows, error)) error {
-	if by.Channel != ChannelAPI && by.Channel != ChannelMCP {
+	if !tx.By.remote() {
 		return nil
 	}
-	rows, err := query("SELECT 1 FROM security_blocks WHERE workspace_id = ? AND action = ? AND channel = ?", by.WorkspaceID, action, string(by.Channel))
+	rows, err := tx.Query("SELECT 1 FROM security_blocks WHERE workspace_id = ? AND action = ? AND channel = ?", tx.By.WorkspaceID, action, string(tx.By.Channel))
 	if err != nil {
 		return err
 	}
@@ -162,6 +148,34 @@ func checkBlocked(by Principal, action string, query func(string, ...any) (*sql.
 		}
 		return err
 	}
+	return securityBlocked(tx.By.Channel, action)
+}
+
+// CheckBlocked is Tx.CheckBlocked outside a transaction, by the settings as they were when the principal's token
+// was looked at.
+func (s *Store) CheckBlocked(ctx context.Context, by Principal, action string) error {
+	if !by.remote() {
+		return nil
+	}
+	b := block{by.WorkspaceID, action, by.Channel}
+	blocked, known := s.access.blocked(by.access, b)
+	if !known {
+		ctx, cancel := context.WithTimeout(ctx, acquireTime)
+		defer cancel()
+		state, blocks, err := s.readBlocks(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		s.access.keepBlocks(state, blocks)
+		blocked = blocks[b]
+	}
+	if blocked {
+		return securityBlocked(by.Channel, action)
+	}
+	return nil
+}
+
+func securityBlocked(channel Channel, action string) *NamedError {
 	return E(SecurityBlocked, "The security settings of this workspace forbid "+action+" on this channel. An admin can change that under /settings/security.",
-		map[string]any{"action": action, "channel": by.Channel, "settings": "/settings/security"})
+		map[string]any{"action": action, "channel": channel, "settings": "/settings/security"})
 }

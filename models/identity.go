@@ -31,6 +31,8 @@ type Identity struct {
 	OAuth       *OAuthToken  // nil but with an OAuth access token
 	Memberships []Membership // of existing workspaces, by workspace id
 	Session     *Session     // nil with a token
+
+	access int64 // see Principal
 }
 
 // OAuthToken is what an access token of the configured issuer says about itself. There is no row for it,
@@ -95,13 +97,8 @@ func noSuchToken() *NamedError {
 }
 
 func (s *Store) identityOfToken(ctx context.Context, key, value string) (Identity, error) {
-	var t Token
-	id := Identity{Token: &t}
-	err := s.identifyBy(ctx, &id, "t.id, t.hash, t.name, t.prefix, t.scopes, t.default_workspace_id, t.created_by_id, t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
-		"tokens t JOIN users u ON u.id = t.user_id", key, value,
-		&t.ID, &t.Hash, &t.Name, &t.Prefix, &t.Scopes, &t.DefaultWorkspaceID, &t.CreatedByID, &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt)
-	t.UserID = id.User.ID
-	if err == nil && (!t.RevokedAt.IsZero() || (!t.ExpiresAt.IsZero() && !s.Now().Before(t.ExpiresAt.Time))) {
+	id, err := s.readToken(ctx, credential{key, value})
+	if err == nil && (!id.Token.RevokedAt.IsZero() || (!id.Token.ExpiresAt.IsZero() && !s.Now().Before(id.Token.ExpiresAt.Time))) {
 		err = ErrNoRow
 	}
 	if errors.Is(err, ErrNoRow) {
@@ -113,6 +110,30 @@ func (s *Store) identityOfToken(ctx context.Context, key, value string) (Identit
 	if now := s.Now(); now.Sub(id.Token.LastUsedAt.Time) > lastUsedEvery {
 		s.uses.note(id.Token.ID, now)
 	}
+	return id, nil
+}
+
+// readToken finds a token and its holder, in memory or in the database; see access.
+func (s *Store) readToken(ctx context.Context, by credential) (Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, acquireTime)
+	defer cancel()
+	state, err := s.accessState(ctx)
+	if err != nil {
+		return Identity{}, translate(err)
+	}
+	if id, ok := s.access.identity(state, by); ok {
+		return id, nil
+	}
+	var t Token
+	id := Identity{Token: &t}
+	err = s.identifyBy(ctx, &id, "a.n, t.id, t.hash, t.name, t.prefix, t.scopes, t.default_workspace_id, t.created_by_id, t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
+		"tokens t JOIN users u ON u.id = t.user_id JOIN access_changes a ON 1 = 1", by.key, by.value,
+		&state, &t.ID, &t.Hash, &t.Name, &t.Prefix, &t.Scopes, &t.DefaultWorkspaceID, &t.CreatedByID, &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt)
+	if err != nil {
+		return Identity{}, err
+	}
+	t.UserID, id.access = id.User.ID, state
+	s.access.keep(state, by, id)
 	return id, nil
 }
 
@@ -327,7 +348,7 @@ func (id Identity) As(workspaceID string, channel Channel, requestID string) (Pr
 				id.User.Name, workspaceID), map[string]any{"workspace_id": workspaceID})
 		}
 		p := Principal{UserID: id.User.ID, UserName: id.User.Name, Email: id.User.Email, Kind: id.User.Kind, TimeZone: id.User.TimeZone,
-			WorkspaceID: workspaceID, Roles: m.Roles, Scopes: id.Scopes(), Channel: channel, RequestID: requestID}
+			WorkspaceID: workspaceID, Roles: m.Roles, Scopes: id.Scopes(), Channel: channel, RequestID: requestID, access: id.access}
 		if id.User.OwnerID != nil {
 			p.OwnerID = *id.User.OwnerID
 		}

@@ -36,6 +36,8 @@ type Principal struct {
 	// what; zero when they have not.
 	SteppedUpAt  Time
 	SteppedUpHow Factor
+
+	access int64 // state of the desk's users, tokens and blocks in which a token was looked at; 0: none was
 }
 
 // System is the desk itself acting in a workspace, for schedules and expiries.
@@ -52,6 +54,9 @@ func Operator(workspaceID string) Principal {
 func (p Principal) Has(roles ...Role) bool {
 	return slices.ContainsFunc(roles, func(r Role) bool { return slices.Contains(p.Roles, r) })
 }
+
+// remote says whether a program acts, through REST or MCP.
+func (p Principal) remote() bool { return p.Channel == ChannelAPI || p.Channel == ChannelMCP }
 
 // IsPerson says whether a person acts in a signed-in web session: the only way to decide anything.
 func (p Principal) IsPerson() bool { return p.Channel == ChannelWeb && p.Kind == KindPerson }

@@ -80,6 +80,7 @@ type Store struct {
 
 	sessionIdle, sessionLife time.Duration
 	uses                     *uses // of tokens
+	access                   access
 }
 
 // Open opens the database named by databaseURL, "sqlite:PATH" or "postgres://…", and brings its schema

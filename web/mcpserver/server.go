@@ -116,7 +116,8 @@ func newHandler(cfg Config, further ...*tool) *handler {
 		})
 	for _, t := range append(h.allTools(), further...) {
 		h.tools[t.name] = t
-		server.AddTool(t.published(), h.serve(t))
+		t.shown = t.published()
+		server.AddTool(t.registered(), h.serve(t))
 	}
 	server.AddReceivingMiddleware(h.survive, h.listed)
 	h.sdk = h.speak(server, false)

@@ -93,10 +93,18 @@ func TestARequestWithTwoEndsIsRefusedWithItsConnection(t *testing.T) {
 func TestHeadersAreBoundedOnBothAddresses(t *testing.T) {
 	t.Parallel()
 	r := run(t)
-	huge := "GET /api/v1/outcomes HTTP/1.1\r\nHost: desk\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n"
-	for server, base := range map[string]string{"people": r.people, "agents": r.agents} {
-		if got := raw(t, base, huge); !strings.HasPrefix(got, "HTTP/1.1 431 ") {
-			t.Errorf("%s: %.200s", server, got)
+	with := func(bytes int) string {
+		return "GET /healthz HTTP/1.1\r\nHost: desk\r\nConnection: close\r\nAuthorization: Bearer " + strings.Repeat("a", bytes) + "\r\n\r\n"
+	}
+	for _, c := range []struct {
+		server, base string
+		fits         int // bytes of a token, beside a browser's or client's other headers
+	}{{"people", r.people, peopleHeaders - 1<<10}, {"agents", r.agents, agentHeaders - 1<<10}} {
+		if got := raw(t, c.base, with(c.fits)); !strings.HasPrefix(got, "HTTP/1.1 200 ") {
+			t.Errorf("%s: a token of %d bytes: %.200s", c.server, c.fits, got)
+		}
+		if got := raw(t, c.base, with(64<<10)); !strings.HasPrefix(got, "HTTP/1.1 431 ") {
+			t.Errorf("%s: %.200s", c.server, got)
 		}
 	}
 }

@@ -33,16 +33,17 @@ import (
 
 // Limits of one request.
 const (
-	BodyLimit      = 14 << 20 // bytes
-	requestTime    = 90 * time.Second
-	readTime       = 2 * time.Minute  // for the whole body
-	writeTime      = 2 * time.Minute  // for the whole answer, from when it is known
-	streamTime     = 10 * time.Minute // a live page opens its stream again after this
-	idleTime       = 2 * time.Minute
-	headerTime     = 10 * time.Second
-	readBufferSize = 16 << 10 // of headers
-	drainTime      = 15 * time.Second
-	lookTime       = 50 * time.Millisecond // between two looks at who may be let go while draining
+	BodyLimit     = 14 << 20 // bytes
+	requestTime   = 90 * time.Second
+	readTime      = 2 * time.Minute  // for the whole body
+	writeTime     = 2 * time.Minute  // for the whole answer, from when it is known
+	streamTime    = 10 * time.Minute // a live page opens its stream again after this
+	idleTime      = 2 * time.Minute
+	headerTime    = 10 * time.Second
+	peopleHeaders = 8 << 10  // bytes, set aside for each live page for as long as it is open
+	agentHeaders  = 16 << 10 // bytes; an access token that names many groups is long
+	drainTime     = 15 * time.Second
+	lookTime      = 50 * time.Millisecond // between two looks at who may be let go while draining
 )
 
 // Config is what the server needs. All but OAuth, Logger and Version must be set.
@@ -111,7 +112,7 @@ func New(cfg Config) (*Server, error) {
 
 	s.app = fiber.New(fiber.Config{
 		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
-		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: readBufferSize, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: peopleHeaders, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorHandler: s.failed,
 	})
 	s.app.Server().HeaderReceived = bounds
@@ -138,7 +139,7 @@ func New(cfg Config) (*Server, error) {
 			Identify: identify, AuthorizationServers: issuers, OAuthScopes: scopes, Stopping: s.ctx.Done(), Logger: cfg.Logger,
 		}))))),
 		// The time to write counts from the last header on: body, wait and answer.
-		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: readTime + requestTime + writeTime, IdleTimeout: idleTime, MaxHeaderBytes: readBufferSize,
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: readTime + requestTime + writeTime, IdleTimeout: idleTime, MaxHeaderBytes: agentHeaders,
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"slices"
+
 	"github.com/a-h/templ"
 
 	"github.com/apdesk/apdesk/views/ui"
@@ -47,6 +49,124 @@ type CasePage struct {
 	Comments    []Comment
 	CommentForm *CommentForm
 	Timeline    []ui.TimelineEntry
+}
+
+// stopPart is a part of what is told of a stop.
+type stopPart int
+
+const (
+	partSearch stopPart = iota
+	partCompared
+	partOtherEvidence
+	partEvidence
+	partMatch
+	partErrors
+	partDuplicates
+	partNothing
+)
+
+// decides says by code which parts hold the facts of its own, in the order in which people look at them. Of
+// several in one place the first that is there stands.
+var decides = map[ui.Foreign][][]stopPart{
+	"DUPLICATE_INVOICE":  {{partCompared, partDuplicates, partErrors}},
+	"PO_CLOSED":          {{partEvidence, partErrors}, {partMatch}},
+	"APPROVER_NOT_FOUND": {{partSearch, partErrors}},
+	"PERIOD_CLOSED":      {{partErrors}},
+	"SUPPLIER_NOT_FOUND": {{partCompared, partEvidence}, {partErrors}},
+	"GR_MISSING":         {{partMatch, partEvidence}, {partErrors}},
+	"TOLERANCE_EXCEEDED": {{partMatch, partEvidence, partErrors}},
+}
+
+// anyStop is for all others: what was sent each time, and what was read and found.
+var anyStop = [][]stopPart{{partErrors}, {partEvidence}}
+
+// stopAt is the newest handover that tells of the stop itself: an answer to a question may tell nothing of it.
+func (p CasePage) stopAt() int {
+	for i, h := range p.Handovers {
+		if len(h.Errors) > 0 || len(h.Evidence) > 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+func (p CasePage) stop() HandoverView {
+	if len(p.Handovers) == 0 {
+		return HandoverView{}
+	}
+	return p.Handovers[p.stopAt()]
+}
+
+// told are the handovers whose words count: the one of the stop, and what came after.
+func (p CasePage) told() []HandoverView {
+	return p.Handovers[:min(p.stopAt()+1, len(p.Handovers))]
+}
+
+func (p CasePage) earlierHandovers() []HandoverView { return p.Handovers[len(p.told()):] }
+
+func (p CasePage) compared() []Evidence { return p.evidenceOf(true) }
+
+func (p CasePage) notCompared() []Evidence { return p.evidenceOf(false) }
+
+func (p CasePage) evidenceOf(compared bool) []Evidence {
+	var out []Evidence
+	for _, e := range p.stop().Evidence {
+		if (e.Kind == EvidenceComparison) == compared {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (p CasePage) has(part stopPart) bool {
+	switch part {
+	case partSearch:
+		return p.Search != nil
+	case partCompared:
+		return len(p.compared()) > 0
+	case partOtherEvidence:
+		return len(p.notCompared()) > 0
+	case partEvidence:
+		return len(p.stop().Evidence) > 0
+	case partMatch:
+		return p.Match != nil
+	case partErrors:
+		return len(p.stop().Errors) > 0
+	case partDuplicates:
+		return p.Duplicates != nil
+	}
+	return false
+}
+
+// deciding are the parts that stand before the decision.
+func (p CasePage) deciding() []stopPart {
+	for _, places := range [][][]stopPart{decides[p.Code], anyStop} {
+		var out []stopPart
+		for _, place := range places {
+			if i := slices.IndexFunc(place, p.has); i >= 0 {
+				out = append(out, place[i])
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return []stopPart{partNothing}
+}
+
+// besides are all other parts.
+func (p CasePage) besides() []stopPart {
+	first := p.deciding()
+	var out []stopPart
+	for _, part := range []stopPart{partSearch, partMatch, partEvidence, partErrors, partDuplicates} {
+		if part == partEvidence && slices.Contains(first, partCompared) {
+			part = partOtherEvidence
+		}
+		if p.has(part) && !slices.Contains(first, part) {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // Claim is who holds the case and what this person can do about it.

@@ -477,7 +477,7 @@ func sampleConfirm() views.ConfirmPage {
 
 // gallery is every page in every state worth looking at.
 func gallery() map[string]templ.Component {
-	return map[string]templ.Component{
+	return withStops(map[string]templ.Component{
 		"login":         views.Login(sampleLogin()),
 		"case-worked":   views.Case(workedCase()),
 		"shortcuts":     views.Shortcuts(sampleShortcuts()),
@@ -550,5 +550,5 @@ func gallery() map[string]templ.Component {
 		"confirmation-again":   views.SecondStep(sampleSecondStep()),
 		"servers":              views.Servers(sampleServers()),
 		"security":             views.Security(sampleSecurity()),
-	}
+	})
 }

@@ -91,6 +91,8 @@ func specimens() map[string][]specimen {
 	add("TextOr", "given", ui.TextOr("INV-778", "not given"))
 	add("TextOr", "absent", ui.TextOr("", "not given"))
 	add("Block", "several lines", ui.Block(ui.Foreign(hostilePrompt)))
+	add("LongBlock", "folded after its first lines", ui.LongBlock(ui.Foreign(strings.Repeat("The order was closed before this invoice came. ", 20))))
+	add("LongBlock", "short", ui.LongBlock("The order was closed before this invoice came."))
 	add("AgentWords", "around what the agent wrote", wrapped(ui.AgentWords("What the agent says", "invoice-agent"), ui.Block("The purchase order was closed before this invoice came.")))
 	add("Sentence", "with a time and a link", ui.Sentence("asked {when}: {what}, {else}", ui.Parts{"when": ui.MomentOf(ui.AgeAt(lang.English(), now.Add(-72*time.Hour), now, berlin)), "what": ui.Anchor("#main", "what it is")}))
 	for name, part := range map[string]templ.Component{"Strong": ui.Strong("some words"), "Muted": ui.Muted("some words"), "Code": ui.Code("PO_CLOSED"), "Key": ui.Key("?"), "Plain": ui.Plain("some words"), "Anchor": ui.Anchor("#main", "some words")} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -21,6 +22,48 @@ func Text(f Foreign) templ.Component {
 // Block prints foreign text with its own line breaks, whole.
 func Block(f Foreign) templ.Component {
 	return foreign(`<p class="foreign-block" dir="auto">`, f, `</p>`)
+}
+
+// How much of a long text is read at once, and how much more there must be for a fold to be worth its click.
+const (
+	openingRunes, openingLines = 420, 5
+	restRunes                  = 140
+)
+
+// Opening parts a text in two: what is read at once, and the rest, "" for a text that is short enough. It
+// parts between lines, else between sentences, else between words; nothing of the text is lost but the blank
+// between the two.
+func (f Foreign) Opening() (opening, rest Foreign) {
+	text := string(f)
+	line, sentence, word, lines, runes := 0, 0, 0, 1, 0
+	var before rune
+	for i, r := range text {
+		if runes == openingRunes || lines > openingLines {
+			break
+		}
+		switch {
+		case r == '\n':
+			line, sentence, word = i, i, i
+			lines++
+		case r == ' ' && strings.ContainsRune(".!?:;", before):
+			sentence, word = i, i
+		case r == ' ':
+			word = i
+		}
+		before = r
+		runes++
+	}
+	at := word
+	for _, better := range []int{sentence, line} {
+		if utf8.RuneCountInString(text[:better]) > openingRunes/3 || lines > openingLines && better == line {
+			at = better
+		}
+	}
+	more := strings.TrimLeft(text[at:], " \n")
+	if at == 0 || utf8.RuneCountInString(more) < restRunes && strings.Count(more, "\n") < 2 {
+		return f, ""
+	}
+	return Foreign(text[:at]), Foreign(more)
 }
 
 func pre(f Foreign) templ.Component {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apdesk/apdesk/views/lang"
 )
@@ -260,5 +261,33 @@ func TestForeignTextAddsNoBlanks(t *testing.T) {
 	want := `<bdi>a&lt;b<span class="mark" title="right-to-left override">U+202E</span>c</bdi>`
 	if b.String() != want {
 		t.Errorf("got %s", b.String())
+	}
+}
+
+func TestALongTextIsPartedAndKept(t *testing.T) {
+	t.Parallel()
+	sentence := "The order was closed before the invoice came. "
+	lines := strings.Repeat("one short line\n", 12)
+	for name, c := range map[string]struct{ text, opening string }{
+		"short":          {sentence, sentence},
+		"a little more":  {strings.Repeat(sentence, 11), strings.Repeat(sentence, 11)},
+		"sentences":      {strings.Repeat(sentence, 30), strings.TrimSuffix(strings.Repeat(sentence, 9), " ")},
+		"lines":          {lines, strings.TrimSuffix(strings.Repeat("one short line\n", 5), "\n")},
+		"words":          {strings.Repeat("word ", 200), strings.TrimSuffix(strings.Repeat("word ", 83), " ") + " word"},
+		"one long word":  {strings.Repeat("x", 2000), strings.Repeat("x", 2000)},
+		"other scripts":  {strings.Repeat("発注書は閉じています ", 60), ""},
+		"nothing at all": {"", ""},
+	} {
+		opening, rest := Foreign(c.text).Opening()
+		if c.opening != "" && string(opening) != c.opening {
+			t.Errorf("%s: it opens with %q, want %q", name, opening, c.opening)
+		}
+		without := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
+		if without(string(opening)+string(rest)) != without(c.text) {
+			t.Errorf("%s: %q and %q are not the whole text", name, opening, rest)
+		}
+		if !utf8.ValidString(string(opening)) || (name == "other scripts" && rest == "") {
+			t.Errorf("%s: parted as %q and %q", name, opening, rest)
+		}
 	}
 }

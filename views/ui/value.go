@@ -255,6 +255,11 @@ func (v Value) nested() bool {
 	return slices.ContainsFunc(v.Items, func(item Value) bool { return !item.Scalar() })
 }
 
+// Deep says whether values stand within values of it.
+func (v Value) Deep() bool {
+	return slices.ContainsFunc(v.Fields, func(e Entry) bool { return e.Value.nested() }) || v.Kind == KindItems && v.nested()
+}
+
 // numeric says whether a column holds figures to be set flush right: numbers,
 // or decimals sent as text. Digits alone as text are names, not figures.
 func numeric(items []Value, key Foreign) bool {

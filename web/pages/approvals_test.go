@@ -424,7 +424,7 @@ func TestTheDocumentedEvidenceMakesTheComparison(t *testing.T) {
 	}
 	d := newDesk(t)
 	seen := d.signedIn("fiona").get("/approvals/" + d.ask(d.robot(), block("json")))
-	match := seen.testID("match")
+	match := seen.testID("match-verdict") + seen.testID("match")
 	for line := range strings.Lines(block("text")) {
 		if line = strings.TrimSpace(line); !strings.Contains(match, line) {
 			t.Errorf("the page does not say %q: %s", line, match)

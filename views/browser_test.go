@@ -296,13 +296,13 @@ func TestInABrowser(t *testing.T) {
 	t.Run("an open fold stays open when its region is replaced", func(t *testing.T) {
 		d := openDesk(t, views.Case(sampleCase()))
 		p := open(t, b, d.URL+"/cases/case_01k6v8a", 1280)
-		p.MustEval(`() => { document.querySelector(".handover details").open = true; }`)
+		p.MustEval(`() => { document.querySelector("[data-live-region=facts] details").open = true; }`)
 		next := sampleCase()
 		next.Handovers[0].Explanation = "Another explanation."
 		d.show(views.Case(next))
 		d.events <- "changed"
 		p.MustElementR(`[data-testid="agent-words"]`, "Another explanation")
-		if !p.MustEval(`() => document.querySelector(".handover details").open`).Bool() {
+		if !p.MustEval(`() => document.querySelector("[data-live-region=facts] details").open`).Bool() {
 			t.Error("the fold fell shut")
 		}
 	})

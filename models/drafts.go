@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,11 +39,39 @@ type Draft struct {
 
 // Typed are the fields, in the order in which they stand in the form.
 func (d Draft) Typed() []DraftField {
-	var fields []DraftField
-	if json.Unmarshal([]byte(d.Fields), &fields) != nil {
-		return nil
-	}
+	_, fields := d.read()
 	return fields
+}
+
+// read is the window in which the text was typed last, and the fields.
+func (d Draft) read() (window string, fields []DraftField) {
+	if json.Unmarshal([]byte(d.Fields), &fields) != nil {
+		return "", nil
+	}
+	if len(fields) > 0 && fields[0].Name == "" {
+		return fields[0].Value, fields[1:]
+	}
+	return "", fields
+}
+
+// State names what is kept just now, "" for nothing. A window that goes on typing says which it goes on from.
+func (d Draft) State() string {
+	if d.Fields == "" {
+		return ""
+	}
+	return d.SavedAt.UTC().Format(time.RFC3339Nano)
+}
+
+// Typing is the window in which somebody types, and the state of the draft it goes on from.
+type Typing struct{ Window, Based string }
+
+// asideMark parts the name of a form from the window whose text is kept beside that of another.
+const asideMark = "~"
+
+// Beside is the form whose draft this one is kept beside; ok says whether it is one that is.
+func (d Draft) Beside() (form string, ok bool) {
+	form, _, ok = strings.Cut(d.Form, asideMark)
+	return form, ok
 }
 
 // Value is the first value of a field; empty without one.
@@ -55,14 +84,23 @@ func (d Draft) Value(name string) string {
 	return ""
 }
 
-// SaveDraft keeps what was typed into a form. madeAt is when the page with the form was made: a save of
+// SaveDraft keeps what was typed into a form, whatever was kept before.
+func (s *Store) SaveDraft(ctx context.Context, by Principal, d Draft, fields []DraftField, madeAt Time) error {
+	_, _, err := s.SaveTyped(ctx, by, d, fields, madeAt, nil)
+	return err
+}
+
+// SaveTyped keeps what was typed into a form. madeAt is when the page with the form was made: a save of
 // a page older than the sending of that form comes too late and does nothing. Without any filled field
 // the draft is dropped. It fails with VALIDATION_ERROR when the form is larger than MaxDraft, and with
 // insufficient_permission for anybody but a person signed in to the pages. Whether the person may read
 // the record is asked before.
-func (s *Store) SaveDraft(ctx context.Context, by Principal, d Draft, fields []DraftField, madeAt Time) error {
+//
+// What another window typed since the state this one goes on from stays: the text is then kept beside it, and
+// that of the other window is answered. now is what is kept for the form afterwards.
+func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []DraftField, madeAt Time, at *Typing) (now Draft, other *Draft, err error) {
 	if err := by.NeedPerson(); err != nil {
-		return err
+		return now, nil, err
 	}
 	size, filled := 0, false
 	for _, f := range fields {
@@ -71,15 +109,21 @@ func (s *Store) SaveDraft(ctx context.Context, by Principal, d Draft, fields []D
 	}
 	switch {
 	case size > MaxDraft:
-		return Invalid(Issue{Path: "/fields", Message: fmt.Sprintf("are more than %d kilobytes of text, which are not kept as a draft", MaxDraft>>10)})
+		return now, nil, Invalid(Issue{Path: "/fields", Message: fmt.Sprintf("are more than %d kilobytes of text, which are not kept as a draft", MaxDraft>>10)})
 	case d.Subject == "" || len(d.Subject) > 80 || d.Form == "" || len(d.Form) > 40:
-		return Invalid(Issue{Path: "/form", Message: "must name a form of a record"})
+		return now, nil, Invalid(Issue{Path: "/form", Message: "must name a form of a record"})
+	case at != nil && (len(at.Window) > 12 || strings.Contains(at.Window, asideMark)):
+		return now, nil, Invalid(Issue{Path: "/window", Message: "must be at most 12 letters and digits"})
 	}
 	text, err := json.Marshal(fields)
-	if err != nil {
-		return fmt.Errorf("models: draft: %w", err)
+	if at != nil && at.Window != "" {
+		text, err = json.Marshal(append([]DraftField{{Value: at.Window}}, fields...))
 	}
-	return s.InTx(ctx, by, func(tx *Tx) error {
+	if err != nil {
+		return now, nil, fmt.Errorf("models: draft: %w", err)
+	}
+	err = s.InTx(ctx, by, func(tx *Tx) error {
+		other = nil
 		was, err := tx.draft(d.Subject, d.Form)
 		if err != nil {
 			return err
@@ -87,12 +131,29 @@ func (s *Store) SaveDraft(ctx context.Context, by Principal, d Draft, fields []D
 		if was.Fields == "" && !was.SavedAt.IsZero() && madeAt.Before(was.SavedAt.Time) {
 			return nil
 		}
+		form := d.Form
+		if at != nil && was.Fields != "" {
+			window, typed := was.read()
+			if window != at.Window && at.Based != was.State() && !slices.Equal(typed, fields) {
+				other, form = &was, d.Form+asideMark+at.Window
+			}
+		}
+		if at != nil && other == nil && at.Window != "" {
+			if _, err := tx.Exec("DELETE FROM drafts WHERE workspace_id = ? AND user_id = ? AND subject = ? AND form = ?", tx.By.WorkspaceID, tx.By.UserID, d.Subject, d.Form+asideMark+at.Window); err != nil {
+				return err
+			}
+		}
 		if !filled {
-			_, err := tx.Exec("DELETE FROM drafts WHERE workspace_id = ? AND user_id = ? AND subject = ? AND form = ? AND fields <> ''", tx.By.WorkspaceID, tx.By.UserID, d.Subject, d.Form)
+			_, err := tx.Exec("DELETE FROM drafts WHERE workspace_id = ? AND user_id = ? AND subject = ? AND form = ? AND fields <> ''", tx.By.WorkspaceID, tx.By.UserID, d.Subject, form)
 			return err
 		}
-		return tx.putDraft(d.Subject, d.Form, d.Version, string(text))
+		if err := tx.putDraft(d.Subject, form, d.Version, string(text)); err != nil {
+			return err
+		}
+		now, err = tx.draft(d.Subject, d.Form)
+		return err
 	})
+	return now, other, err
 }
 
 func (tx *Tx) putDraft(subject, form string, version int64, fields string) error {

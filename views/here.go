@@ -47,6 +47,16 @@ type Draft struct {
 	Filled bool
 	UseURL templ.SafeURL
 	Typed  []ui.Entry
+	Based  string // the state of what is kept, from which the form goes on
+	Others []Kept // what other windows have kept of the same form
+}
+
+// Kept is text of a form that waits to be used or discarded.
+type Kept struct {
+	Key    string
+	At     string
+	Typed  []ui.Entry
+	UseURL templ.SafeURL
 }
 
 // KeySheet are shortcuts as the sheet shows them and as the script reads them.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/a-h/templ"
 	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
 
@@ -49,5 +50,29 @@ func asPrinted(t *testing.T, page *rod.Page, file string) {
 	page.MustScreenshotFullPage(file)
 	if err := (proto.EmulationSetEmulatedMedia{}).Call(page); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// On paper there is nothing to type into or to press, and no frame without words.
+func TestARecordPrintsWithoutControlsAndEmptyFrames(t *testing.T) {
+	b := browse(t)
+	for name, record := range map[string]templ.Component{"a case": views.Case(sampleCase()), "an approval": views.Approval(sampleApproval()), "a confirmation": views.Confirmation(sampleConfirmation()),
+		"a case somebody else decided": views.Case(lateCase())} {
+		d := openDesk(t, record)
+		page := b.MustPage(d.URL)
+		page.MustWaitLoad()
+		if err := (proto.EmulationSetEmulatedMedia{Media: "print"}).Call(page); err != nil {
+			t.Fatal(err)
+		}
+		left := page.MustEval(`() => {
+			const seen = (e) => e.checkVisibility();
+			const controls = Array.from(document.querySelectorAll("input:not([type=hidden]), textarea, button, [role=search], .bell")).filter(seen);
+			const frames = Array.from(document.querySelectorAll(".panel, .aside-act, .block, .notice")).filter((e) => seen(e) && !e.innerText.trim());
+			return controls.concat(frames).map((e) => e.outerHTML.slice(0, 90)).join("\n");
+		}`).Str()
+		if left != "" {
+			t.Errorf("%s prints with\n%s", name, left)
+		}
+		_ = page.Close()
 	}
 }

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,16 @@ func (k *typist) write(text string) {
 func (w *window) focused() string {
 	w.t.Helper()
 	return w.page.MustEval(`() => { const a = document.activeElement; return a.dataset.testid || a.getAttribute("name") || a.className || a.tagName }`).Str()
+}
+
+// arrivedAtTheDecision fails unless the focus is on the head of the decision, where a screen reader tells what was
+// just done, and the page stands where it begins.
+func (w *window) arrivedAtTheDecision(says string) {
+	w.t.Helper()
+	at := w.page.MustEval(`() => { const a = document.activeElement; const told = document.getElementById(a.getAttribute("aria-describedby")); return [a.id, told ? told.textContent : "", String(scrollY)].join("|") }`).Str()
+	if !strings.HasPrefix(at, "decide-title|") || !strings.Contains(at, says) || !strings.HasSuffix(at, "|0") {
+		w.t.Errorf("the focus is at %q", at)
+	}
 }
 
 // prefers sets what a person likes by the form.
@@ -123,6 +134,7 @@ func TestFromAnOpenQueueToTheNextCaseInFiveKeys(t *testing.T) {
 			t.Errorf("%s: it took %d keys", x.code, k.strokes)
 		}
 		w.shows("flash", "recorded", "INV-")
+		w.arrivedAtTheDecision("recorded")
 		if got := agent.get(t, "/cases/"+ids[0]).text("resolution", "exit"); got != x.exit {
 			t.Errorf("%s: decided by %q, want %s", x.code, got, x.exit)
 		}
@@ -198,6 +210,9 @@ func TestTheSheetListsTheKeysAndTheyCanBeSwitchedOff(t *testing.T) {
 		t.Fatal("? opens no sheet")
 	}
 	w.shows("keys", "the next row", "claim the row’s case", "go to approvals")
+	if off := w.has("keys").MustEval(`() => { const r = this.getBoundingClientRect(); return Math.round(Math.max(Math.abs(r.left - (innerWidth - r.right)), Math.abs(r.top - (innerHeight - r.bottom)))) }`).Int(); off > 20 {
+		t.Errorf("the sheet stands %d pixels beside the middle of the window", off)
+	}
 	k.press(rune(input.Escape))
 	k.press('c')
 	k.press('j', 'c')
@@ -208,6 +223,21 @@ func TestTheSheetListsTheKeysAndTheyCanBeSwitchedOff(t *testing.T) {
 	}
 	if at := w.focused(); at != "cases__link" {
 		t.Errorf("after the list was refreshed the focus is on %s", at)
+	}
+	// On the case's own page what was pressed is gone with the page; the next act is at hand, and said.
+	k.arrive('o')
+	w.follow("release")
+	k.arrive('c')
+	w.arrivedAtTheDecision("You claimed this case")
+	// Also what a search finds, and what the desk tells, are rows.
+	w.visit("/search?q=INV-781")
+	k.press('j')
+	if at := w.focused(); at != "hit__link" {
+		t.Errorf("in what a search found j led to %s", at)
+	}
+	k.arrive('o')
+	if strings.HasPrefix(w.path(), "/search") {
+		t.Errorf("o left the page at %s", w.path())
 	}
 	k.press('g')
 	k.arrive('a')
@@ -241,7 +271,7 @@ func TestTheFocusStaysThroughALiveUpdate(t *testing.T) {
 	openBrowser(t)
 	c := open(t, sqliteFile(t))
 	agent := c.as(c.agent)
-	agent.handOver(t, poClosed(791))
+	first := agent.handOver(t, poClosed(791))
 	id := agent.handOver(t, poClosed(792))
 	w := c.signedIn(t, petra)
 	w.visit("/queues/procurement")
@@ -256,11 +286,38 @@ func TestTheFocusStaysThroughALiveUpdate(t *testing.T) {
 	if w.page.MustElement("[data-live-bar]").MustVisible() {
 		t.Error("the list asks to be refreshed although it is fresh")
 	}
+	// With ticks the list waits to be refreshed, and then keeps both: the ticks, and the focus in its row.
+	k.press('k', 'x', 'j', 'x')
+	fourth := agent.handOver(t, poClosed(794))
+	w.page.MustElement("[data-live-bar]").MustWaitVisible()
+	k.arrive('R')
+	w.page.MustElement("tr[data-case='" + fourth + "']")
+	if got := w.page.MustEval(`() => Array.from(document.querySelectorAll("[name=case]:checked")).map((b) => b.value).sort().join(" ")`).Str(); got != strings.Join(slices.Sorted(slices.Values([]string{first, id})), " ") {
+		t.Errorf("after refreshing %q are ticked, want those of %s and %s", got, first, id)
+	}
+	if on := w.page.MustEval(`() => document.activeElement.closest("tr") && document.activeElement.closest("tr").dataset.case`).Str(); on != id {
+		t.Errorf("after refreshing the focus is in the row of %q, want %s", on, id)
+	}
 	k.press('k', 'j')
 	k.arrive('o')
 	if !strings.HasPrefix(w.path(), "/cases/"+id) {
 		t.Errorf("the row led to %s", w.path())
 	}
+	// On the case the bar keeps off the field that is written in, wherever that stands.
+	for _, size := range [][2]int{{1280, 900}, {380, 700}} {
+		w.resize(size[0], size[1])
+		reason := w.page.MustElement("[data-testid=decision-form] [name=reason]")
+		for _, at := range []string{"end", "start", "center"} {
+			covered := reason.MustEval(`(at) => { this.focus(); this.scrollIntoView({ block: at }); const bar = document.querySelector("[data-live-bar]"); bar.hidden = false;
+				window.dispatchEvent(new Event("resize")); const a = bar.getBoundingClientRect(), b = this.getBoundingClientRect();
+				return a.height > 0 && a.top < b.bottom && b.top < a.bottom && a.left < b.right && b.left < a.right }`, at).Bool()
+			if covered {
+				t.Errorf("at %d pixels, scrolled to its %s, the field with the focus is covered by the bar", size[0], at)
+			}
+		}
+	}
+	w.resize(1280, 900)
+	k.press(rune(input.Escape))
 	// Back in the list the row is still the current one.
 	k.arrive('u')
 	if row := w.page.MustElement(`a[aria-current="true"].cases__link`).MustEval(`() => this.closest("tr").dataset.case`).Str(); row != id {

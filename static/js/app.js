@@ -123,7 +123,7 @@
   // What a region says, without what differs on every rendering.
   const signature = (region) => {
     const copy = region.cloneNode(true);
-    for (const field of all(copy, 'input[name="csrf_token"]')) field.setAttribute("value", "");
+    for (const field of all(copy, 'input[name="csrf_token"], input[name="based"]')) field.setAttribute("value", "");
     for (const t of all(copy, "time[data-relative]")) {
       t.textContent = "";
       t.classList.remove("moment--late");
@@ -171,7 +171,67 @@
   const offerReload = () => {
     const bar = document.querySelector("[data-live-bar]");
     if (bar) bar.hidden = false;
+    dodge();
   };
+
+  // What stands over the page changes its end of the window when it would cover what has the focus.
+  const covers = (box, at) => Math.max(0, Math.min(box.bottom, at.bottom) - Math.max(box.top, at.top)) * Math.max(0, Math.min(box.right, at.right) - Math.max(box.left, at.left));
+  const dodge = () => {
+    const bars = one("[data-bars]");
+    const at = document.activeElement;
+    if (!bars || at === body || at.id === "main" || bars.contains(at)) return;
+    const covered = () => covers(bars.getBoundingClientRect(), at.getBoundingClientRect());
+    const before = covered();
+    if (!before) return;
+    bars.toggleAttribute("data-above");
+    if (covered() > before) bars.toggleAttribute("data-above");
+  };
+  for (const kind of ["focusin", "input", "click"]) document.addEventListener(kind, dodge);
+  for (const kind of ["scroll", "resize"]) window.addEventListener(kind, dodge, { passive: true, capture: true });
+
+  // Refreshing keeps the ticks, and the focus where it was: in its row, even when that is gone, or in its field.
+  const keptHere = "kept " + location.pathname;
+  let lastFocus = null;
+  document.addEventListener("focusin", (event) => {
+    if (!event.target.closest("[data-bars]")) lastFocus = event.target;
+  });
+
+  const ticks = () => all(document, 'main input[type="checkbox"]');
+  const refreshPage = async (address) => {
+    const kept = { ticks: ticks().filter((t) => t.checked !== t.defaultChecked).map((t) => [t.name, t.value, t.checked]) };
+    if (lastFocus && lastFocus.isConnected) {
+      kept.row = rowLinks().indexOf(lastFocus);
+      kept.focus = [lastFocus.id, lastFocus.getAttribute("name"), lastFocus.getAttribute("value")];
+    }
+    sessionStorage.setItem(keptHere, JSON.stringify(kept));
+    await saveTyped();
+    location.assign(address);
+  };
+
+  const restore = () => {
+    const kept = JSON.parse(sessionStorage.getItem(keptHere) || "null");
+    sessionStorage.removeItem(keptHere);
+    if (!kept) return;
+    for (const tick of ticks()) {
+      const was = kept.ticks.find(([name, value]) => tick.name === name && tick.value === value);
+      if (was) tick.checked = was[2];
+    }
+    const [id, name, value] = kept.focus || [];
+    const rows = rowLinks();
+    const at =
+      (kept.row >= 0 && (currentRow() || rows[Math.min(kept.row, rows.length - 1)])) || (id && document.getElementById(id)) ||
+      (name && all(document, "main [name]").find((e) => e.getAttribute("name") === name && e.getAttribute("value") === value)) || one("main h1");
+    if (!at) return;
+    if (at.tagName === "H1") at.tabIndex = -1;
+    at.focus();
+  };
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-live-bar] a");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    refreshPage(link.href);
+  });
 
   const put = (region, fresh) => {
     const open = all(region, "details").map((d) => d.open);
@@ -227,7 +287,7 @@
     }
     running = true;
     try {
-      const answer = await fetch(body.dataset.livePage || location.href, { credentials: "same-origin" });
+      const answer = await fetch(body.dataset.livePage || location.href, { credentials: "same-origin", headers: { "Live-Refresh": "yes" } });
       if (answer.redirected) offerReload(); // signed out meanwhile
       else if (answer.ok) merge(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
@@ -281,28 +341,35 @@
   }
 
   const visible = (selector) => all(document, selector).find((e) => e.getClientRects().length > 0);
-  const rowLinks = () => all(document, "main tbody a.cases__link");
-  const currentRow = () => one('main tbody a.cases__link[aria-current="true"]');
+  // What opens a row: of a table, of what a search found, of the notices.
+  const rowAt = "main tbody a.cases__link, main a.hit__link, main .notices__act a, main .notices__act button";
+  const rowLinks = () => all(document, rowAt);
+  const currentRow = () => rowLinks().find((link) => link.getAttribute("aria-current") === "true");
   const rememberedRow = "row " + location.pathname;
+  const rowKey = (link) => {
+    const notice = link.closest("[data-notice]");
+    return notice ? notice.dataset.notice : link.getAttribute("href");
+  };
 
   // The current row is the one that last had the focus, also after coming back to the list.
   const markRow = () => {
-    const href = sessionStorage.getItem(rememberedRow);
+    const key = sessionStorage.getItem(rememberedRow);
     for (const link of rowLinks()) {
-      if (href && link.getAttribute("href") === href) link.setAttribute("aria-current", "true");
+      if (key && rowKey(link) === key) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
   };
 
   document.addEventListener("focusin", (event) => {
-    if (!event.target.matches("main tbody a.cases__link")) return;
-    sessionStorage.setItem(rememberedRow, event.target.getAttribute("href"));
+    if (!event.target.matches(rowAt)) return;
+    sessionStorage.setItem(rememberedRow, rowKey(event.target));
     markRow();
   });
 
   const say = (words) => {
     const place = one("[data-say]");
     if (place) place.textContent = words;
+    dodge();
   };
 
   const claimRow = async (id) => {
@@ -339,7 +406,8 @@
       currentRow().click();
     },
     inrow(selector) {
-      const control = currentRow() && currentRow().closest("tr").querySelector(selector);
+      const row = currentRow() && currentRow().closest("tr");
+      const control = row && row.querySelector(selector);
       if (!control) return false;
       control.click();
     },
@@ -420,24 +488,54 @@
     }
     const does = byKeys.get(way);
     if (!does || (event.repeat && does.act !== "row")) return;
-    if (/^(Enter|Arrow)/.test(key) && at !== body && (key === "Enter" || !at.matches("a.cases__link"))) return;
+    if (/^(Enter|Arrow)/.test(key) && at !== body && (key === "Enter" || !at.matches(rowAt))) return;
     if (acts[does.act](does.to, key) !== false) event.preventDefault();
   });
 
   // ---- What is typed is kept until it is sent ---------------------------------
 
   let saving = 0;
+  const thisWindow = Math.random().toString(36).slice(2, 10);
+
+  // What another window typed into the same form meanwhile is shown, and nothing is written over.
+  const saved = async (form, answer) => {
+    if (!form.isConnected) return;
+    const shown = form.querySelector("[data-other-window]");
+    if (answer.status === 409) {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const other = page.querySelector("[data-other-window]");
+      if (!other || (shown && shown.textContent === other.textContent)) return;
+      if (shown) shown.remove();
+      form.elements.draft.after(document.importNode(other, true));
+    } else if (answer.ok) {
+      form.elements.based.value = (answer.headers.get("ETag") || "").replace(/^(W\/)?"|"$/g, "");
+      if (shown) shown.remove();
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const mine = event.target.closest("[data-keep-mine]");
+    if (!mine) return;
+    const form = mine.form;
+    form.elements.based.value = mine.dataset.keepMine;
+    form.dataset.typed = "yes";
+    mine.closest("[data-other-window]").remove();
+    saveTyped();
+  });
 
   const saveTyped = (leaving) => {
+    const saves = [];
     for (const form of all(document, "form[data-typed]")) {
       if (form.dataset.sent) continue;
       const fields = new URLSearchParams(new FormData(form));
       fields.set("made", body.dataset.now || "");
+      fields.set("window", thisWindow);
       for (const secret of ["password", "passkey"]) fields.delete(secret);
       delete form.dataset.typed;
       if (leaving) navigator.sendBeacon("/drafts", fields);
-      else fetch("/drafts", { method: "POST", credentials: "same-origin", body: fields }).catch(() => { form.dataset.typed = "yes"; });
+      else saves.push(fetch("/drafts", { method: "POST", credentials: "same-origin", body: fields }).then((answer) => saved(form, answer)).catch(() => { form.dataset.typed = "yes"; }));
     }
+    return Promise.all(saves);
   };
 
   document.addEventListener("input", (event) => {
@@ -467,6 +565,7 @@
     }
     soonOver.hidden = left <= 0 || left > 5 * 60000;
     lost.hidden = left > 0;
+    dodge();
   };
 
   const attend = async () => {
@@ -519,8 +618,18 @@
     strip.scrollLeft += here.getBoundingClientRect().right - strip.getBoundingClientRect().right + 16;
   }
 
+  // Who comes here by an act, a claim or the decision before, stands where the next one is taken, and hears
+  // what the act did. The page does not move: it begins with what to read.
   const summary = document.querySelector("[data-testid=error-summary]");
+  const flash = one("[data-testid=flash]");
+  const arrival = one("[data-arrive]");
+  restore();
   if (summary) summary.focus();
+  else if (flash && arrival && document.activeElement === body && !location.hash) {
+    flash.id = "flash";
+    arrival.setAttribute("aria-describedby", "flash");
+    arrival.focus({ preventScroll: true });
+  }
 
   if (body.dataset.live) {
     open();

@@ -127,6 +127,9 @@ func (v *visit) listApprovals() error {
 	default:
 		out.Caption = v.tr("decided")
 	}
+	if tab != tabMine {
+		untickable(&out.Page)
+	}
 	out.Pager = v.pager("/approvals", len(out.Rows), cursor, list.NextCursor, query...)
 	return render(v.c, http.StatusOK, views.Approvals(out))
 }

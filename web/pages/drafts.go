@@ -2,6 +2,7 @@ package pages
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/approvals/confirm"
 	"github.com/apdesk/apdesk/models"
@@ -19,13 +21,19 @@ import (
 // draftForms are the forms of which what is typed is kept.
 var draftForms = []string{formDecision, formComment, formVote, formSendBack, formAsk, formAnswer}
 
+// isDraftForm says whether a name can be that of a form, or of what is kept beside it.
+func isDraftForm(name string) bool {
+	form, _ := models.Draft{Form: name}.Beside()
+	return slices.Contains(draftForms, form)
+}
+
 // draftKey names a form of a record, as the form itself carries it.
 func draftKey(subject, form string) string { return subject + "/" + form }
 
 // readDraftKey takes a key apart; ok says whether it can be one.
 func readDraftKey(key string) (subject, form string, ok bool) {
 	subject, form, _ = strings.Cut(key, "/")
-	return subject, form, subject != "" && slices.Contains(draftForms, form)
+	return subject, form, subject != "" && isDraftForm(form)
 }
 
 // keptFields are the fields in which people write or choose, and nothing that a form only carries along.
@@ -40,8 +48,15 @@ func keptFields(fields []formField) []models.DraftField {
 	return kept
 }
 
-// saveDraft is POST /drafts: the fields of a form as they stand, with draft (its key), version and made,
-// the time of its page.
+// typing is the window a form was filled in, as it says itself, and what it goes on from.
+func (v *visit) typing() *models.Typing {
+	typed := v.typed("window", "based")
+	return &models.Typing{Window: typed["window"], Based: typed["based"]}
+}
+
+// saveDraft is POST /drafts: the fields of a form as they stand, with draft (its key), version, made, the
+// time of its page, window and based. The answer says in ETag what the window goes on from now, or shows
+// what another window typed meanwhile.
 func (v *visit) saveDraft() error {
 	typed := v.typed("draft", "version", "made")
 	subject, form, ok := readDraftKey(typed["draft"])
@@ -55,9 +70,14 @@ func (v *visit) saveDraft() error {
 	if err != nil {
 		return models.Invalid(models.Issue{Path: "/made", Message: "must be a time"})
 	}
-	if err := v.p.store.SaveDraft(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(posted(v.c)), models.At(made)); err != nil {
+	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(posted(v.c)), models.At(made), v.typing())
+	if err != nil {
 		return err
 	}
+	if other != nil {
+		return render(v.c, http.StatusConflict, views.OtherWindow(v.keptDraft(*other), other.State()))
+	}
+	v.c.Set(fiber.HeaderETag, strconv.Quote(now.State()))
 	return v.c.SendStatus(http.StatusNoContent)
 }
 
@@ -92,7 +112,7 @@ func (v *visit) keepTyped(subject, form string) {
 	if at, sent, ok := readDraftKey(v.typed("draft")["draft"]); ok && at == subject {
 		form = sent
 	}
-	err := v.p.store.SaveDraft(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(posted(v.c)), models.At(v.now))
+	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(posted(v.c)), models.At(v.now), v.typing())
 	if err != nil {
 		v.p.log.WarnContext(v.ctx, "what was typed is not kept", "form", form, "cause", err)
 	}
@@ -101,7 +121,16 @@ func (v *visit) keepTyped(subject, form string) {
 // sent forgets what was typed into forms that have done their work. The act stands whether or not that
 // succeeds.
 func (v *visit) sent(subject string, forms ...string) {
-	if err := v.p.store.DropDraft(v.ctx, v.by, subject, forms...); err != nil {
+	found, err := v.p.store.Drafts(v.ctx, v.by, subject)
+	for _, d := range found {
+		if form, beside := d.Beside(); beside && slices.Contains(forms, form) {
+			forms = append(forms, d.Form)
+		}
+	}
+	if err == nil {
+		err = v.p.store.DropDraft(v.ctx, v.by, subject, forms...)
+	}
+	if err != nil {
 		v.p.log.WarnContext(v.ctx, "a draft is not forgotten", "cause", err)
 	}
 }
@@ -128,7 +157,13 @@ func (v *visit) unsent(subject string, page templ.SafeURL, refused ...string) (u
 // asks for.
 func (u unsent) fill(form string, version int64) (map[string]string, bool) {
 	d, ok := u.found[form]
-	if !ok || slices.Contains(u.refused, form) || d.Version != version && u.v.c.Query("draft") != form {
+	asked := u.v.c.Query("draft")
+	if of, beside := (models.Draft{Form: asked}).Beside(); beside && of == form {
+		if chosen, there := u.found[asked]; there {
+			d, ok = chosen, true
+		}
+	}
+	if !ok || slices.Contains(u.refused, form) || d.Version != version && asked != d.Form {
 		return nil, false
 	}
 	typed := map[string]string{}
@@ -144,16 +179,43 @@ func (u unsent) fill(form string, version int64) (map[string]string, bool) {
 func (u unsent) offer(f *views.Form, form string) {
 	f.Draft = &views.Draft{Key: draftKey(u.subject, form)}
 	d, ok := u.found[form]
+	asked := u.v.c.Query("draft")
+	if of, beside := (models.Draft{Form: asked}).Beside(); !beside || of != form {
+		f.Draft.Based = d.State() // else the form holds another text, and saving it has to ask
+		asked = form
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.found)) {
+		d := u.found[name]
+		if of, beside := d.Beside(); (beside && of == form || name == form && asked != form) && name != asked {
+			f.Draft.Others = append(f.Draft.Others, u.kept(d))
+		}
+	}
 	if !ok || slices.Contains(u.refused, form) {
 		return
 	}
+	if asked != form {
+		return // the text asked for is in the form, and this one among the others
+	}
 	_, f.Draft.Filled = u.fill(form, versionOf(f.Version))
-	f.Draft.At, f.Draft.UseURL = u.v.timeOfDay(d.SavedAt), u.v.link(string(u.page), "from", u.v.from(), "draft", form)
+	kept := u.kept(d)
+	f.Draft.At, f.Draft.UseURL, f.Draft.Typed = kept.At, kept.UseURL, kept.Typed
+}
+
+// kept is a draft to be looked at and used.
+func (u unsent) kept(d models.Draft) views.Kept {
+	out := u.v.keptDraft(d)
+	out.UseURL = u.v.link(string(u.page), "from", u.v.from(), "draft", d.Form)
+	return out
+}
+
+func (v *visit) keptDraft(d models.Draft) views.Kept {
+	out := views.Kept{Key: draftKey(d.Subject, d.Form), At: v.timeOfDay(d.SavedAt)}
 	for _, field := range d.Typed() {
 		if entry, ok := draftEntry(field); ok {
-			f.Draft.Typed = append(f.Draft.Typed, entry)
+			out.Typed = append(out.Typed, entry)
 		}
 	}
+	return out
 }
 
 // intoCase fills the forms of a case's page.

@@ -33,7 +33,7 @@ func listPath(address string) string {
 	if err != nil {
 		return ""
 	}
-	if kind := kindOf(u.Path); kind != pageList && kind != pageQueue {
+	if kind := kindOf(u.Path); kind == pageNotices || !slices.Contains(lists, kind) {
 		return ""
 	}
 	query := u.Query()
@@ -132,12 +132,12 @@ func (v *visit) fromHere(address templ.SafeURL) templ.SafeURL {
 // self is the address of a record's page with what it is shown by.
 func (v *visit) self(page templ.SafeURL) templ.SafeURL {
 	self := withFrom(page, v.from())
-	if form := v.c.Query("draft"); slices.Contains(draftForms, form) && v.c.Method() == fiber.MethodGet {
+	if form := strings.Clone(v.c.Query("draft")); isDraftForm(form) && v.c.Method() == fiber.MethodGet {
 		sep := "?"
 		if strings.Contains(string(self), "?") {
 			sep = "&"
 		}
-		self += templ.SafeURL(sep + "draft=" + form)
+		self += templ.SafeURL(sep + "draft=" + url.QueryEscape(form))
 	}
 	return self
 }
@@ -417,9 +417,15 @@ func (v *visit) nothingLeft(o origin) error {
 	return render(v.c, http.StatusOK, views.NothingLeft(out))
 }
 
+// liveRefresh is the header by which an open page asks for itself.
+const liveRefresh = "Live-Refresh"
+
 // flashed takes the message left for this page. One about a record says which, since the person is
 // elsewhere by now.
 func (v *visit) flashed() []ui.Flash {
+	if v.c.Get(liveRefresh) != "" {
+		return nil // the page that is on its way says it
+	}
 	_, subject, about := strings.Cut(v.c.Cookies(v.p.auth.Cookie(v.c, flashCookie)), ".")
 	out := v.p.said(v.c)
 	if about && len(out) == 1 {

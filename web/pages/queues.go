@@ -611,7 +611,11 @@ func (v *visit) worksHere(q models.Queue) bool {
 
 // tickable lets the rows be ticked, all at once by a link, where the person can do something with them.
 func (v *visit) tickable(out *views.QueuePage, l caseList, query []string) {
-	if len(out.Rows) == 0 || l.filter.Status == models.CaseResolved || !v.worksHere(l.queue) {
+	if l.filter.Status == models.CaseResolved || !v.worksHere(l.queue) {
+		untickable(&out.Page)
+		return
+	}
+	if len(out.Rows) == 0 {
 		return
 	}
 	all := v.c.Query("select") == "all"

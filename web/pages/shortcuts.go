@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -33,8 +34,12 @@ func mountWork(get, post route) {
 type kindOfPage string
 
 const (
+	pageHome         kindOfPage = "home"
 	pageList         kindOfPage = "list"
+	pageApprovals    kindOfPage = "approvals"
 	pageQueue        kindOfPage = "queue"
+	pageSearch       kindOfPage = "search"
+	pageNotices      kindOfPage = "notices"
 	pageCase         kindOfPage = "case"
 	pageApproval     kindOfPage = "approval"
 	pageConfirmation kindOfPage = "confirmation"
@@ -45,8 +50,16 @@ const (
 func kindOf(path string) kindOfPage {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
-	case path == "/" || len(parts) == 1 && (parts[0] == "approvals" || parts[0] == "confirmations" || parts[0] == "holds" || parts[0] == "search"):
+	case path == "/":
+		return pageHome
+	case len(parts) == 1 && (parts[0] == "confirmations" || parts[0] == "holds"):
 		return pageList
+	case len(parts) == 1 && parts[0] == "approvals":
+		return pageApprovals
+	case path == searchPath:
+		return pageSearch
+	case path == "/notices":
+		return pageNotices
 	case len(parts) == 2 && parts[0] == "queues" || path == allCasesPath:
 		return pageQueue
 	case len(parts) == 2 && parts[0] == "cases":
@@ -77,7 +90,18 @@ type shortcut struct {
 // go-to keys get their addresses from goTo.
 const actGo = "go"
 
-var lists = []kindOfPage{pageList, pageQueue}
+// actTick is taken off the sheet where nothing can be ticked.
+const actTick = "inrow"
+
+var (
+	// lists have rows to go through; all but the first have pages.
+	lists = []kindOfPage{pageHome, pageList, pageApprovals, pageQueue, pageSearch, pageNotices}
+	paged = lists[1:]
+	// tickable have rows to do something with several of them.
+	tickable = []kindOfPage{pageApprovals, pageQueue}
+	// fresh are those that say when something on them has changed.
+	fresh = []kindOfPage{pageHome, pageList, pageApprovals, pageQueue, pageNotices, pageCase, pageApproval, pageConfirmation}
+)
 
 var shortcuts = []struct {
 	heading string
@@ -88,9 +112,9 @@ var shortcuts = []struct {
 		{on: lists, keys: []string{"k", "ArrowUp"}, words: lang.Mark("the row before"), act: "row", to: "-1"},
 		{on: lists, keys: []string{"o", "Enter"}, words: lang.Mark("open the row"), act: "open"},
 		{on: []kindOfPage{pageQueue}, keys: []string{"c"}, words: lang.Mark("claim the row’s case"), act: "claim"},
-		{on: lists, keys: []string{"x"}, words: lang.Mark("tick the row, to do something with several"), act: "inrow", to: "input[type=checkbox]"},
-		{on: lists, keys: []string{"n"}, words: lang.Mark("the next page"), act: "click", to: ".pager [rel=next]"},
-		{on: lists, keys: []string{"p"}, words: lang.Mark("back: the page before, or the first"), act: "click", to: ".pager [rel=prev], [data-testid=pager-first]"},
+		{on: tickable, keys: []string{"x"}, words: lang.Mark("tick the row, to do something with several"), act: actTick, to: "input[type=checkbox]"},
+		{on: paged, keys: []string{"n"}, words: lang.Mark("the next page"), act: "click", to: ".pager [rel=next]"},
+		{on: paged, keys: []string{"p"}, words: lang.Mark("back: the page before, or the first"), act: "click", to: ".pager [rel=prev], [data-testid=pager-first]"},
 	}},
 	{lang.Mark("On a case"), []shortcut{
 		{on: []kindOfPage{pageCase}, keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, words: lang.Mark("choose the exit with this number"), act: "pick"},
@@ -117,6 +141,7 @@ var shortcuts = []struct {
 	}},
 	{lang.Mark("Everywhere"), []shortcut{
 		{keys: []string{"?"}, words: lang.Mark("show this sheet"), act: "help"},
+		{on: fresh, keys: []string{"R"}, words: lang.Mark("refresh the page, once it says that something has changed"), act: "click", to: "[data-live-bar]:not([hidden]) a"},
 		{keys: []string{"/"}, words: lang.Mark("search"), act: "focus", to: "[role=search] input:not([type=hidden]), input[type=search]"},
 		{keys: []string{"Escape"}, words: lang.Mark("leave the field you write in, so that keys do something again"), act: "leave"},
 		{keys: []string{"g h"}, words: lang.Mark("go to your desk"), act: actGo, to: "/"},
@@ -176,6 +201,16 @@ func (v *visit) shortcut(s shortcut) views.Shortcut {
 		out.To = string(v.goTo(s.to))
 	}
 	return out
+}
+
+// untickable takes the key that ticks a row off the sheet of a page without boxes.
+func untickable(p *views.Page) {
+	if p.Keys == nil {
+		return
+	}
+	for i, g := range p.Keys.Groups {
+		p.Keys.Groups[i].Keys = slices.DeleteFunc(g.Keys, func(k views.Shortcut) bool { return k.Act == actTick })
+	}
 }
 
 // keyNames are what stands on the keys.

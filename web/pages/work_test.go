@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +201,65 @@ func TestWhatIsTypedIsOfferedBack(t *testing.T) {
 	})
 }
 
+func TestTextOfTwoWindowsIsKeptInBoth(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		id := d.handOver(d.robot(), poClosed)
+		petra := d.signedIn("petra")
+		save := func(p page, window, based, reason string) page {
+			t.Helper()
+			d.clock.Advance(time.Second)
+			_, sent := p.fill(t, "decision-form", one("exit", "reopen_po", "reason", reason, "window", window, "made", p.doc.Find("body").AttrOr("data-now", "")))
+			if based != "" {
+				sent.Set("based", strings.Trim(based, `"`))
+			}
+			return petra.do(http.MethodPost, "/drafts", sent)
+		}
+		first := petra.get("/cases/" + id)
+		a := save(first, "one", "", "A")
+		second := petra.get("/cases/" + id)
+		b := save(second, "two", "", "B")
+		if a.status != http.StatusNoContent || b.status != http.StatusNoContent || a.header.Get("ETag") == "" {
+			t.Fatalf("saving is answered %d and %d", a.status, b.status)
+		}
+		// The first window does not know of the second; its own saves are no stranger to it.
+		clash := save(first, "one", a.header.Get("ETag"), "A and more")
+		if clash.status != http.StatusConflict {
+			t.Fatalf("saving over another window's text is answered %d", clash.status)
+		}
+		clash.wants(t, "other-window", "B", "another window")
+		if again := save(second, "two", "", "B, and more"); again.status != http.StatusNoContent {
+			t.Errorf("the window that saved last is answered %d", again.status)
+		}
+		both := petra.get("/cases/" + id)
+		both.wants(t, "draft-beside", "A and more")
+		if got := both.doc.Find("[data-testid=decision-form] [name=reason]").Text(); got != "B, and more" {
+			t.Errorf("the form holds %q", got)
+		}
+		use, _ := both.doc.Find("[data-testid=draft-beside] a").Attr("href")
+		used := petra.get(use)
+		used.wants(t, "draft-beside", "B, and more")
+		if got := used.doc.Find("[data-testid=decision-form] [name=reason]").Text(); got != "A and more" {
+			t.Errorf("using the other text fills in %q", got)
+		}
+		if got := save(used, "three", "", "A and much more"); got.status != http.StatusConflict {
+			t.Errorf("going on with the one text writes over the other: %d", got.status)
+		}
+		state, _ := save(first, "one", "", "A, meant").doc.Find("[data-keep-mine]").Attr("data-keep-mine")
+		if got := save(first, "one", state, "A, meant"); got.status != http.StatusNoContent {
+			t.Errorf("a window whose text is to be kept is answered %d", got.status)
+		}
+		last := petra.get("/cases/" + id)
+		if got := last.doc.Find("[data-testid=decision-form] [name=reason]").Text(); got != "A, meant" {
+			t.Errorf("the form holds %q", got)
+		}
+		petra.follow(petra.send(last, "decision-form", one("exit", "reopen_po", "reason", "Done.", "after", "stay")))
+		if left, err := d.store.Drafts(t.Context(), d.as("petra"), id); err != nil || len(left) > 0 {
+			t.Errorf("after the decision %d texts are kept, %v", len(left), err)
+		}
+	})
+}
+
 func TestWhatWasSentAfterTheSessionEndedIsADraftAfterSigningIn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -334,5 +395,52 @@ func TestHowAPersonWorksIsSavedAndShown(t *testing.T) {
 	})
 	if list.Length() == 0 {
 		t.Error("the list's page has no keys")
+	}
+}
+
+// The keys of a page's sheet find there what they are for: rows to go through, boxes to tick, pages of a list.
+func TestTheSheetOfAPagePromisesWhatThePageHas(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, n := range []string{"00821", "00822"} {
+		d.handOver(d.robot(), numbered(n))
+	}
+	d.ask(d.robot(), approvalFor("250.00"))
+	d.forward(d.robot(), asks(`"note": {"type": "string"}`, ``))
+	d.hold(d.robot(), holdText)
+	script, err := os.ReadFile("../../static/js/app.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`const rowAt = "([^"]+)"`).FindSubmatch(script)
+	if found == nil {
+		t.Fatal("the script names no rows")
+	}
+	rowAt := string(found[1])
+	for _, at := range []struct{ who, page string }{
+		{"petra", "/"}, {"petra", "/queues/procurement"}, {"petra", "/queues/ap"}, {"petra", "/queues/procurement?state=resolved"}, {"petra", "/cases"}, {"audra", "/queues/procurement"}, {"audra", "/cases"},
+		{"fiona", "/approvals"}, {"fiona", "/approvals?tab=decided"}, {"audra", "/approvals?tab=open"}, {"fiona", "/confirmations"}, {"anna", "/holds"}, {"petra", "/search?q=nordwind"}, {"fiona", "/notices"},
+		{"petra", "/settings"},
+	} {
+		p := d.signedIn(at.who).get(at.page)
+		keys := map[string]bool{}
+		p.doc.Find("#keys [data-keys]").Each(func(_ int, s *goquery.Selection) {
+			for way := range strings.FieldsSeq(s.AttrOr("data-keys", "")) {
+				keys[way] = true
+			}
+		})
+		rows := p.doc.Find(rowAt).Length()
+		boxes := p.doc.Find("main tbody tr input[type=checkbox]").Length()
+		if empty := p.has("empty") || p.has("empty-mine"); rows == 0 && keys["j"] && !empty {
+			t.Errorf("%s has no rows to go through with j: %s", at.page, p.text("main"))
+		} else if rows > 0 && !keys["j"] {
+			t.Errorf("%s has rows, and no key goes through them", at.page)
+		}
+		if keys["x"] && boxes == 0 && !p.has("empty") || !keys["x"] && boxes > 0 {
+			t.Errorf("%s of %s has %d boxes; x on its sheet: %v", at.page, at.who, boxes, keys["x"])
+		}
+		if live := p.doc.Find("body").AttrOr("data-live", "") != ""; live != keys["R"] {
+			t.Errorf("%s changes by itself: %v; R on its sheet: %v", at.page, live, keys["R"])
+		}
 	}
 }

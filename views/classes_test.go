@@ -26,9 +26,9 @@ var unstyled = classes(
 	"compare__row--differs compare__row--only_left compare__row--only_right timeline__kind--person timeline__kind--system timeline__kind--erp",
 	"bell__link--unread field--check",
 	// Parts that take their look from what they stand in, named so that template, tests and script speak of the same.
-	"audit__what audit__when audit__who bell bell__name bulk case comment duplicates eligible__sign",
+	"audit__what audit__when audit__who bell__name bulk comment duplicates eligible__sign",
 	"evidence__title group handovers home import-list__one instruction__arrow list-page matrix__group",
-	"notices__line page-head__text related related__state rules seen-error__message send-back timeline__line timeline__what write write__amount",
+	"notices__line page-head__text related related__state rules seen-error__message timeline__line timeline__what write write__amount",
 )
 
 func classes(lines ...string) map[string]bool {

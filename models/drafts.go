@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,12 @@ func (d Draft) read() (window string, fields []DraftField) {
 	return "", fields
 }
 
+// Window is where the text was typed last, "" when that is not known.
+func (d Draft) Window() string {
+	window, _ := d.read()
+	return window
+}
+
 // State names what is kept just now, "" for nothing. A window that goes on typing says which it goes on from.
 func (d Draft) State() string {
 	if d.Fields == "" {
@@ -65,6 +72,9 @@ func (d Draft) State() string {
 // Typing is the window in which somebody types, and the state of the draft it goes on from.
 type Typing struct{ Window, Based string }
 
+// windowName is what a window may call itself.
+var windowName = regexp.MustCompile(`^[0-9A-Za-z]{0,12}$`)
+
 // asideMark parts the name of a form from the window whose text is kept beside that of another.
 const asideMark = "~"
 
@@ -73,6 +83,9 @@ func (d Draft) Beside() (form string, ok bool) {
 	form, _, ok = strings.Cut(d.Form, asideMark)
 	return form, ok
 }
+
+// Aside is the form under which the text of a window is kept beside this one.
+func (d Draft) Aside(window string) string { return d.Form + asideMark + window }
 
 // Value is the first value of a field; empty without one.
 func (d Draft) Value(name string) string {
@@ -112,7 +125,7 @@ func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []D
 		return now, nil, Invalid(Issue{Path: "/fields", Message: fmt.Sprintf("are more than %d kilobytes of text, which are not kept as a draft", MaxDraft>>10)})
 	case d.Subject == "" || len(d.Subject) > 80 || d.Form == "" || len(d.Form) > 40:
 		return now, nil, Invalid(Issue{Path: "/form", Message: "must name a form of a record"})
-	case at != nil && (len(at.Window) > 12 || strings.Contains(at.Window, asideMark)):
+	case at != nil && !windowName.MatchString(at.Window):
 		return now, nil, Invalid(Issue{Path: "/window", Message: "must be at most 12 letters and digits"})
 	}
 	text, err := json.Marshal(fields)
@@ -123,7 +136,7 @@ func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []D
 		return now, nil, fmt.Errorf("models: draft: %w", err)
 	}
 	err = s.InTx(ctx, by, func(tx *Tx) error {
-		other = nil
+		now, other = Draft{}, nil
 		was, err := tx.draft(d.Subject, d.Form)
 		if err != nil {
 			return err
@@ -135,11 +148,11 @@ func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []D
 		if at != nil && was.Fields != "" {
 			window, typed := was.read()
 			if window != at.Window && at.Based != was.State() && !slices.Equal(typed, fields) {
-				other, form = &was, d.Form+asideMark+at.Window
+				other, form = &was, d.Aside(at.Window)
 			}
 		}
 		if at != nil && other == nil && at.Window != "" {
-			if _, err := tx.Exec("DELETE FROM drafts WHERE workspace_id = ? AND user_id = ? AND subject = ? AND form = ?", tx.By.WorkspaceID, tx.By.UserID, d.Subject, d.Form+asideMark+at.Window); err != nil {
+			if _, err := tx.Exec("DELETE FROM drafts WHERE workspace_id = ? AND user_id = ? AND subject = ? AND form = ?", tx.By.WorkspaceID, tx.By.UserID, d.Subject, d.Aside(at.Window)); err != nil {
 				return err
 			}
 		}

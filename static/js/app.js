@@ -190,7 +190,7 @@
   for (const kind of ["scroll", "resize"]) window.addEventListener(kind, dodge, { passive: true, capture: true });
 
   // Refreshing keeps the ticks, and the focus where it was: in its row, even when that is gone, or in its field.
-  const keptHere = "kept " + location.pathname;
+  const keptFor = (address) => "kept " + new URL(address, location.href).pathname;
   let lastFocus = null;
   document.addEventListener("focusin", (event) => {
     if (!event.target.closest("[data-bars]")) lastFocus = event.target;
@@ -203,14 +203,14 @@
       kept.row = rowLinks().indexOf(lastFocus);
       kept.focus = [lastFocus.id, lastFocus.getAttribute("name"), lastFocus.getAttribute("value")];
     }
-    sessionStorage.setItem(keptHere, JSON.stringify(kept));
+    sessionStorage.setItem(keptFor(address), JSON.stringify(kept));
     await saveTyped();
     location.assign(address);
   };
 
   const restore = () => {
-    const kept = JSON.parse(sessionStorage.getItem(keptHere) || "null");
-    sessionStorage.removeItem(keptHere);
+    const kept = JSON.parse(sessionStorage.getItem(keptFor(location.href)) || "null");
+    sessionStorage.removeItem(keptFor(location.href));
     if (!kept) return;
     for (const tick of ticks()) {
       const was = kept.ticks.find(([name, value]) => tick.name === name && tick.value === value);
@@ -497,6 +497,11 @@
   let saving = 0;
   const thisWindow = Math.random().toString(36).slice(2, 10);
 
+  // Saved or sent, a form says in which window it was filled in.
+  document.addEventListener("formdata", (event) => {
+    if (event.target.elements.draft) event.formData.set("window", thisWindow);
+  });
+
   // What another window typed into the same form meanwhile is shown, and nothing is written over.
   const saved = async (form, answer) => {
     if (!form.isConnected) return;
@@ -504,7 +509,11 @@
     if (answer.status === 409) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const other = page.querySelector("[data-other-window]");
-      if (!other || (shown && shown.textContent === other.textContent)) return;
+      if (!other) return;
+      if (shown && shown.textContent === other.textContent) {
+        shown.querySelector("[data-keep-mine]").dataset.keepMine = other.querySelector("[data-keep-mine]").dataset.keepMine;
+        return;
+      }
       if (shown) shown.remove();
       form.elements.draft.after(document.importNode(other, true));
     } else if (answer.ok) {
@@ -520,6 +529,8 @@
     form.elements.based.value = mine.dataset.keepMine;
     form.dataset.typed = "yes";
     mine.closest("[data-other-window]").remove();
+    const field = all(form, "textarea, input, select").find((e) => typing(e) && e.getClientRects().length > 0);
+    if (field) field.focus();
     saveTyped();
   });
 
@@ -529,7 +540,6 @@
       if (form.dataset.sent) continue;
       const fields = new URLSearchParams(new FormData(form));
       fields.set("made", body.dataset.now || "");
-      fields.set("window", thisWindow);
       for (const secret of ["password", "passkey"]) fields.delete(secret);
       delete form.dataset.typed;
       if (leaving) navigator.sendBeacon("/drafts", fields);

@@ -30,7 +30,7 @@ func isDraftForm(name string) bool {
 // draftKey names a form of a record, as the form itself carries it.
 func draftKey(subject, form string) string { return subject + "/" + form }
 
-// readDraftKey takes a key apart; ok says whether it can be one.
+// readDraftKey takes a key apart; ok says whether it can be one of a form, or of what is kept beside it.
 func readDraftKey(key string) (subject, form string, ok bool) {
 	subject, form, _ = strings.Cut(key, "/")
 	return subject, form, subject != "" && isDraftForm(form)
@@ -48,10 +48,10 @@ func keptFields(fields []formField) []models.DraftField {
 	return kept
 }
 
-// typing is the window a form was filled in, as it says itself, and what it goes on from.
-func (v *visit) typing() *models.Typing {
-	typed := v.typed("window", "based")
-	return &models.Typing{Window: typed["window"], Based: typed["based"]}
+// typingIn is the window a form was filled in, as it says itself, and what it goes on from.
+func typingIn(c *fiber.Ctx) models.Typing {
+	typed := fieldsOf(c, "window", "based")
+	return models.Typing{Window: strings.Clone(typed["window"]), Based: strings.Clone(typed["based"])}
 }
 
 // saveDraft is POST /drafts: the fields of a form as they stand, with draft (its key), version, made, the
@@ -60,7 +60,7 @@ func (v *visit) typing() *models.Typing {
 func (v *visit) saveDraft() error {
 	typed := v.typed("draft", "version", "made")
 	subject, form, ok := readDraftKey(typed["draft"])
-	if !ok {
+	if !ok || !slices.Contains(draftForms, form) {
 		return models.Invalid(models.Issue{Path: "/draft", Message: "must name a form of a record"})
 	}
 	if err := v.reach(subject); err != nil {
@@ -70,7 +70,7 @@ func (v *visit) saveDraft() error {
 	if err != nil {
 		return models.Invalid(models.Issue{Path: "/made", Message: "must be a time"})
 	}
-	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(posted(v.c)), models.At(made), v.typing())
+	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(posted(v.c)), models.At(made), new(typingIn(v.c)))
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,10 @@ func (v *visit) discardDraft() error {
 // keepTyped keeps what was sent in vain, since something else happened first. That the answer shows it
 // too is what counts, so a failure is only logged. form is for forms that do not say which they are.
 func (v *visit) keepTyped(subject, form string) {
-	if at, sent, ok := readDraftKey(v.typed("draft")["draft"]); ok && at == subject {
+	if at, sent, ok := readDraftKey(v.typed("draft")["draft"]); ok && at == subject && slices.Contains(draftForms, sent) {
 		form = sent
 	}
-	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(posted(v.c)), models.At(v.now), v.typing())
+	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(posted(v.c)), models.At(v.now), new(typingIn(v.c)))
 	if err != nil {
 		v.p.log.WarnContext(v.ctx, "what was typed is not kept", "form", form, "cause", err)
 	}
@@ -153,9 +153,8 @@ func (v *visit) unsent(subject string, page templ.SafeURL, refused ...string) (u
 	return u, err
 }
 
-// fill gives the fields to be filled in: those of a draft made for this very version, or that the person
-// asks for.
-func (u unsent) fill(form string, version int64) (map[string]string, bool) {
+// toFill is what a form is filled in with: a draft made for this very version, or that the person asks for.
+func (u unsent) toFill(form string, version int64) (models.Draft, bool) {
 	d, ok := u.found[form]
 	asked := u.v.c.Query("draft")
 	if of, beside := (models.Draft{Form: asked}).Beside(); beside && of == form {
@@ -164,6 +163,15 @@ func (u unsent) fill(form string, version int64) (map[string]string, bool) {
 		}
 	}
 	if !ok || slices.Contains(u.refused, form) || d.Version != version && asked != d.Form {
+		return models.Draft{}, false
+	}
+	return d, true
+}
+
+// fill gives the fields to be filled in.
+func (u unsent) fill(form string, version int64) (map[string]string, bool) {
+	d, ok := u.toFill(form, version)
+	if !ok {
 		return nil, false
 	}
 	typed := map[string]string{}
@@ -179,8 +187,19 @@ func (u unsent) fill(form string, version int64) (map[string]string, bool) {
 func (u unsent) offer(f *views.Form, form string) {
 	f.Draft = &views.Draft{Key: draftKey(u.subject, form)}
 	d, ok := u.found[form]
+	refused := slices.Contains(u.refused, form)
 	asked := u.v.c.Query("draft")
-	if of, beside := (models.Draft{Form: asked}).Beside(); !beside || of != form {
+	switch of, beside := (models.Draft{Form: asked}).Beside(); {
+	case refused: // the form holds what was sent, from wherever that went on
+		at := typingIn(u.v.c)
+		asked = form
+		if f.Draft.Based = at.Based; ok && d.Window() == at.Window {
+			f.Draft.Based = d.State()
+		}
+		if at.Window != "" {
+			delete(u.found, models.Draft{Form: form}.Aside(at.Window)) // the same text
+		}
+	case !beside || of != form:
 		f.Draft.Based = d.State() // else the form holds another text, and saving it has to ask
 		asked = form
 	}
@@ -190,7 +209,7 @@ func (u unsent) offer(f *views.Form, form string) {
 			f.Draft.Others = append(f.Draft.Others, u.kept(d))
 		}
 	}
-	if !ok || slices.Contains(u.refused, form) {
+	if !ok || refused {
 		return
 	}
 	if asked != form {
@@ -280,9 +299,9 @@ func (u unsent) intoAnswer(d draft, page confirm.Page) draft {
 	if d.sent || !isDrafted(page) {
 		return d
 	}
-	if _, ok := u.fill(formAnswer, page.Confirmation.Version); ok {
-		d.sent, d.content, d.reason = true, map[string][]string{}, u.found[formAnswer].Value("reason")
-		for _, f := range u.found[formAnswer].Typed() {
+	if typed, ok := u.toFill(formAnswer, page.Confirmation.Version); ok {
+		d.sent, d.content, d.reason = true, map[string][]string{}, typed.Value("reason")
+		for _, f := range typed.Typed() {
 			if name, ok := strings.CutPrefix(f.Name, "content."); ok {
 				d.content[name] = append(d.content[name], f.Value)
 			}
@@ -324,6 +343,7 @@ type keptForm struct {
 	Draft   string              `json:"draft"`
 	Version int64               `json:"version"`
 	Fields  []models.DraftField `json:"fields"`
+	models.Typing
 }
 
 // text is the form for a hidden field; empty when nothing of it is kept.
@@ -351,8 +371,8 @@ func readKeptForm(text string) (k keptForm, ok bool) {
 	if text == "" || json.Unmarshal([]byte(text), &k) != nil {
 		return keptForm{}, false
 	}
-	_, _, ok = readDraftKey(k.Draft)
-	return k, ok
+	_, form, ok := readDraftKey(k.Draft)
+	return k, ok && slices.Contains(draftForms, form)
 }
 
 // keep makes a draft of what was sent after the session had ended, once the person has signed in again.
@@ -364,7 +384,7 @@ func (v *visit) keep(k keptForm) {
 		for _, f := range k.Fields {
 			fields = append(fields, formField{f.Name, f.Value})
 		}
-		err = v.p.store.SaveDraft(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: k.Version}, keptFields(fields), models.At(v.now))
+		_, _, err = v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: k.Version}, keptFields(fields), models.At(v.now), &k.Typing)
 	}
 	if err != nil {
 		v.p.log.WarnContext(v.ctx, "what was typed before signing in is not kept", "form", form, "cause", err)

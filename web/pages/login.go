@@ -174,7 +174,7 @@ func keptOf(c *fiber.Ctx) keptForm {
 	if _, _, ok := readDraftKey(named["draft"]); !ok {
 		return keptForm{}
 	}
-	return keptForm{Draft: named["draft"], Version: versionOf(named["version"]), Fields: keptFields(posted(c))}
+	return keptForm{Draft: named["draft"], Version: versionOf(named["version"]), Fields: keptFields(posted(c)), Typing: typingIn(c)}
 }
 
 // keptWords shows again what a sign-in form carries along.

@@ -281,6 +281,81 @@ func TestWhatWasSentAfterTheSessionEndedIsADraftAfterSigningIn(t *testing.T) {
 	}
 }
 
+func TestTextSentInVainStaysBesideThatOfAnotherWindow(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.handOver(d.robot(), poClosed)
+	petra := d.signedIn("petra")
+	save := func(p page, window, based, reason string) int {
+		t.Helper()
+		d.clock.Advance(time.Second)
+		_, sent := p.fill(t, "decision-form", one("exit", "use_other_po", "reason", reason, "window", window, "made", p.doc.Find("body").AttrOr("data-now", "")))
+		if based != "" {
+			sent.Set("based", based)
+		}
+		return petra.do(http.MethodPost, "/drafts", sent).status
+	}
+	reason := func(p page) string { return p.doc.Find("[data-testid=decision-form] [name=reason]").Text() }
+	open := petra.get("/cases/" + id)
+	if got := save(open, "two", "", "B"); got != http.StatusNoContent {
+		t.Fatalf("saving is answered %d", got)
+	}
+	// A form that is refused still goes on from where its window did, not from what the other one typed meanwhile.
+	refused := petra.send(open, "decision-form", one("exit", "use_other_po", "reason", "A", "window", "one"))
+	if refused.status != http.StatusUnprocessableEntity && refused.status != http.StatusBadRequest || reason(refused) != "A" {
+		t.Fatalf("answered %d with the reason %q", refused.status, reason(refused))
+	}
+	if got := save(refused, "three", "", "A and more"); got != http.StatusConflict {
+		t.Errorf("a window whose form was refused writes over the text of another: %d", got)
+	}
+	// Also what was sent after the session had ended is kept beside, not over it.
+	cookie := petra.cookies["apdesk_session"]
+	delete(petra.cookies, "apdesk_session")
+	late := petra.send(open, "decision-form", one("exit", "use_other_po", "reason", "C", "window", "four"))
+	if late.status != http.StatusUnauthorized || cookie == "" {
+		t.Fatalf("answered %d", late.status)
+	}
+	back := petra.follow(petra.send(late, "login-form", one("email", "petra@example.com", "password", password)))
+	if got := reason(back); got != "B" {
+		t.Errorf("after signing in the form holds %q", got)
+	}
+	back.wants(t, "decision-form", "another window", "A and more")
+	if beside := back.doc.Find("[data-testid=draft-beside]").Text(); !strings.Contains(beside, "C") {
+		t.Errorf("beside it there is %q", beside)
+	}
+	for _, window := range []string{"~", "a b", "muchtoolong13"} {
+		if got := save(back, window, "", "D"); got != http.StatusBadRequest && got != http.StatusUnprocessableEntity {
+			t.Errorf("a window named %q is answered %d", window, got)
+		}
+	}
+}
+
+func TestAnotherWindowsAnswerIsFilledInWhenItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.forward(d.robot(), asks(`"note": {"type": "string"}`, ``))
+	fiona := d.signedIn("fiona")
+	open := fiona.get("/confirmations/" + id)
+	save := func(window, note string) int {
+		t.Helper()
+		d.clock.Advance(time.Second)
+		_, sent := open.fill(t, "answer-form", one("content.note", note, "window", window, "made", open.doc.Find("body").AttrOr("data-now", "")))
+		return fiona.do(http.MethodPost, "/drafts", sent).status
+	}
+	if a, b := save("one", "first note"), save("two", "second note"); a != http.StatusNoContent || b != http.StatusConflict {
+		t.Fatalf("saving is answered %d and %d", a, b)
+	}
+	note := func(p page) string {
+		field := p.doc.Find("[data-testid=answer-form] [name='content.note']")
+		return field.AttrOr("value", field.Text())
+	}
+	both := fiona.get("/confirmations/" + id)
+	use, _ := both.doc.Find("[data-testid=draft-beside] a").Attr("href")
+	if got := note(fiona.get(use)); got != "second note" || note(both) != "first note" {
+		t.Errorf("the form holds %q, and when the other text is asked for %q", note(both), got)
+	}
+}
+
 func TestTaxDataTypedIntoAConfirmationIsNoDraft(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -77,7 +77,7 @@ func TestTheStyleSheetKeepsEveryClass(t *testing.T) {
 	class := regexp.MustCompile(`\.[A-Za-z_][\w-]*`)
 	comment := regexp.MustCompile(`(?s)/\*.*?\*/`)
 	there := map[string]int{}
-	for _, sheet := range []string{"css/app.css", "css/records.css"} {
+	for _, sheet := range []string{"css/app.css", "css/records.css", "css/settings.css"} {
 		served, _ := File(sheet)
 		for _, c := range class.FindAllString(string(served.Body), -1) {
 			there[c]++

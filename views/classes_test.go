@@ -156,11 +156,21 @@ func TestEveryClassIsStyled(t *testing.T) {
 	}
 }
 
-// Lists come without the style of records, so nothing on them may need it.
-func TestListsNeedNoStyleOfRecords(t *testing.T) {
+// Lists come without the style of records, and the pages of one record without that of settings, so nothing on
+// them may need it.
+func TestPagesNeedNoStyleTheyDoNotLoad(t *testing.T) {
 	t.Parallel()
-	list := regexp.MustCompile(`^(queue|home|approvals|confirmations|holds)(-|$)`)
-	source, err := os.ReadFile("../static/css/records.css")
+	for sheet, without := range map[string]string{
+		"records.css":  `^(queue|home|approvals|confirmations|holds)(-|$)`,
+		"settings.css": `^(queue|home|approvals?|confirmations?|holds|case)(-|$)`,
+	} {
+		needNoStyle(t, sheet, regexp.MustCompile(without))
+	}
+}
+
+func needNoStyle(t *testing.T, sheet string, list *regexp.Regexp) {
+	t.Helper()
+	source, err := os.ReadFile("../static/css/" + sheet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +199,6 @@ func TestListsNeedNoStyleOfRecords(t *testing.T) {
 		}
 	}
 	if checked < 5 {
-		t.Errorf("only %d lists were looked at", checked)
+		t.Errorf("only %d pages without %s were looked at", checked, sheet)
 	}
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // Assets are the content-hashed addresses of the style sheets, the script and
-// the icon. Records is the style of everything but lists; "" on a list.
+// the icon. Records is the style of everything but lists, "" on a list;
+// Settings that of everything but lists and the pages of one record.
 type Assets struct {
-	CSS, Records, JS, Icon string
+	CSS, Records, Settings, JS, Icon string
 }
 
 // Page is what stands around the content of every page.

@@ -46,7 +46,7 @@ func samplePage(title, current string) views.Page {
 	}
 	return views.Page{
 		Title:   title,
-		Assets:  views.Assets{CSS: static.URL("css/app.css"), Records: static.URL("css/records.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")},
+		Assets:  views.Assets{CSS: static.URL("css/app.css"), Records: static.URL("css/records.css"), Settings: static.URL("css/settings.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")},
 		CSRF:    "csrf-sample",
 		LiveURL: "/live?topic=queue:procurement",
 		SelfURL: templ.SafeURL(current),

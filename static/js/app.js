@@ -190,27 +190,27 @@
   for (const kind of ["scroll", "resize"]) window.addEventListener(kind, dodge, { passive: true, capture: true });
 
   // Refreshing keeps the ticks, and the focus where it was: in its row, even when that is gone, or in its field.
-  const keptFor = (address) => "kept " + new URL(address, location.href).pathname;
   let lastFocus = null;
   document.addEventListener("focusin", (event) => {
     if (!event.target.closest("[data-bars]")) lastFocus = event.target;
   });
 
   const ticks = () => all(document, 'main input[type="checkbox"]');
-  const refreshPage = async (address) => {
+  const refreshPage = async (link) => {
     const kept = { ticks: ticks().filter((t) => t.checked !== t.defaultChecked).map((t) => [t.name, t.value, t.checked]) };
     if (lastFocus && lastFocus.isConnected) {
       kept.row = rowLinks().indexOf(lastFocus);
       kept.focus = [lastFocus.id, lastFocus.getAttribute("name"), lastFocus.getAttribute("value")];
     }
-    sessionStorage.setItem(keptFor(address), JSON.stringify(kept));
+    sessionStorage.setItem("kept " + link.pathname, JSON.stringify(kept));
     await saveTyped();
-    location.assign(address);
+    location.assign(link.href);
   };
 
   const restore = () => {
-    const kept = JSON.parse(sessionStorage.getItem(keptFor(location.href)) || "null");
-    sessionStorage.removeItem(keptFor(location.href));
+    const keptHere = "kept " + location.pathname;
+    const kept = JSON.parse(sessionStorage.getItem(keptHere) || "null");
+    sessionStorage.removeItem(keptHere);
     if (!kept) return;
     for (const tick of ticks()) {
       const was = kept.ticks.find(([name, value]) => tick.name === name && tick.value === value);
@@ -230,7 +230,7 @@
     const link = event.target.closest("[data-live-bar] a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    refreshPage(link.href);
+    refreshPage(link);
   });
 
   const put = (region, fresh) => {

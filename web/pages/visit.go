@@ -141,7 +141,7 @@ func confirmationURL(id string) templ.SafeURL {
 func queueURL(q models.Queue) string { return "/queues/" + string(q) }
 
 func assets() views.Assets {
-	return views.Assets{CSS: static.URL("css/app.css"), Records: static.URL("css/records.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")}
+	return views.Assets{CSS: static.URL("css/app.css"), Records: static.URL("css/records.css"), Settings: static.URL("css/settings.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")}
 }
 
 // form is what every form of a page begins with.
@@ -160,7 +160,9 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 		SwitchURL: "/workspace", Flashes: v.flashed(),
 	}
 	if isList(pathOf(self)) {
-		p.Assets.Records = ""
+		p.Assets.Records, p.Assets.Settings = "", ""
+	} else if isRecord(kindOf(pathOf(self))) {
+		p.Assets.Settings = ""
 	}
 	if live != "" {
 		p.LiveURL = string(v.link("/live", "topic", live))

@@ -33,17 +33,15 @@ import (
 
 // Limits of one request.
 const (
-	BodyLimit     = 14 << 20 // bytes
-	requestTime   = 90 * time.Second
-	readTime      = 2 * time.Minute  // for the whole body
-	writeTime     = 2 * time.Minute  // for the whole answer, from when it is known
-	streamTime    = 10 * time.Minute // a live page opens its stream again after this
-	idleTime      = 2 * time.Minute
-	headerTime    = 10 * time.Second
-	peopleHeaders = 8 << 10  // bytes, set aside for each live page for as long as it is open
-	agentHeaders  = 16 << 10 // bytes; an access token that names many groups is long
-	drainTime     = 15 * time.Second
-	lookTime      = 50 * time.Millisecond // between two looks at who may be let go while draining
+	BodyLimit   = 14 << 20 // bytes
+	requestTime = 90 * time.Second
+	readTime    = 2 * time.Minute // for the whole body
+	writeTime   = 2 * time.Minute // for the whole answer, from when it is known
+	idleTime    = 2 * time.Minute
+	headerTime  = 10 * time.Second
+	headerBytes = 16 << 10 // an access token that names many groups is long
+	drainTime   = 15 * time.Second
+	lookTime    = 50 * time.Millisecond // between two looks at who may be let go while draining
 )
 
 // Config is what the server needs. All but OAuth, Logger and Version must be set.
@@ -112,7 +110,7 @@ func New(cfg Config) (*Server, error) {
 
 	s.app = fiber.New(fiber.Config{
 		AppName: "apdesk", DisableStartupMessage: true, Immutable: true, // strings outlive the request in services and logs
-		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: peopleHeaders, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		BodyLimit: BodyLimit, DisablePreParseMultipartForm: true, ReadBufferSize: headerBytes, ReadTimeout: headerTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorHandler: s.failed,
 	})
 	s.app.Server().HeaderReceived = bounds
@@ -139,22 +137,19 @@ func New(cfg Config) (*Server, error) {
 			Identify: identify, AuthorizationServers: issuers, OAuthScopes: scopes, Stopping: s.ctx.Done(), Logger: cfg.Logger,
 		}))))),
 		// The time to write counts from the last header on: body, wait and answer.
-		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: readTime + requestTime + writeTime, IdleTimeout: idleTime, MaxHeaderBytes: agentHeaders,
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: readTime + requestTime + writeTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
 
 // bounds are the limits of one request, once its headers are there: one that may carry a file may be
-// larger than others, and a live stream is written for longer.
+// larger than others.
 func bounds(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	limit := fasthttp.RequestConfig{MaxRequestBodySize: BodyLimit, ReadTimeout: readTime, WriteTimeout: writeTime}
 	path, _, _ := strings.Cut(string(h.RequestURI()), "?")
-	switch {
-	case upload.Takes(string(h.Method()), path):
+	if upload.Takes(string(h.Method()), path) {
 		limit.MaxRequestBodySize = upload.BodyLimit
-	case path == pages.LivePath:
-		limit.WriteTimeout = streamTime
 	}
 	return limit
 }

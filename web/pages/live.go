@@ -2,7 +2,12 @@ package pages
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +18,9 @@ import (
 
 // LivePath is the address of the live streams.
 const LivePath = "/live"
+
+// LiveTime is how long a stream is open at most; a page opens it again then.
+const LiveTime = 10 * time.Minute
 
 const (
 	// heartbeat is how often an idle stream writes, which is the only way to notice that its reader
@@ -30,13 +38,24 @@ func (v *visit) live() error {
 		return err
 	}
 	topics = append(topics, models.TopicNotices(v.by.WorkspaceID, v.by.UserID)) // every page has the bell
-	stream := &liveStream{app: v.p.app, alive: v.stillSignedIn()}
-	// Subscribe before the first byte: what changes from here on is told.
-	stream.wake, stream.unsubscribe = v.p.store.Hub().Subscribe(topics...)
 	v.c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
 	v.c.Set(fiber.HeaderCacheControl, "no-store")
 	v.c.Set("X-Accel-Buffering", "no")
-	v.c.Context().SetBodyStream(stream, -1)
+	if v.c.Method() == fiber.MethodHead {
+		return nil
+	}
+	answer := &v.c.Context().Response
+	answer.SetConnectionClose() // which is where it ends: it has no length
+	stream := &liveStream{app: v.p.app, log: v.p.log, alive: v.stillSignedIn(), head: slices.Clone(answer.Header.Header())}
+	// Subscribe before the first byte: what changes from here on is told.
+	stream.wake, stream.unsubscribe = v.p.store.Hub().Subscribe(topics...)
+	v.c.Context().HijackSetNoResponse(true)
+	v.c.Context().Hijack(func(conn net.Conn) {
+		if server, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+			conn = server.UnsafeConn() // without the buffer of what else the page may have sent
+		}
+		go stream.serve(conn)
+	})
 	return nil
 }
 
@@ -91,61 +110,71 @@ func (v *visit) topics(name string) ([]string, error) {
 	return nil, models.Missing("live topic", name)
 }
 
-// liveStream is the body of a stream: reading it waits for what there is to say, and each reading is sent at
-// once. It takes no goroutine and no buffer of its own, for there are as many as open pages. It outlives
-// the request that opened it, so it holds nothing of it.
+// liveStream tells an open page of changes. There are as many as open pages, so it takes the connection from the
+// server, which then keeps nothing for it: no buffers, no request, and not the stack that a request needs. It
+// outlives the request that opened it, so it holds nothing of it either.
 type liveStream struct {
 	app         context.Context
+	log         *slog.Logger
 	alive       func(context.Context) bool
+	head        []byte // of the answer
 	wake        <-chan struct{}
-	unsubscribe func() // nil once the stream is closed
-
-	beat *time.Ticker // nil before the first reading
-	told bool         // a change was told just now
+	unsubscribe func()
 }
 
-// Read answers the next thing to say, until the session ends or the desk shuts down.
-func (s *liveStream) Read(p []byte) (int, error) {
-	if s.beat == nil {
-		s.beat = time.NewTicker(heartbeat)
-		return say(p, "retry: 3000\n\n")
+// serve writes until the session ends, the page is left, its time is up or the desk shuts down.
+func (s *liveStream) serve(conn net.Conn) {
+	defer s.unsubscribe()
+	defer func() { _ = conn.Close() }()                         // it is given up either way
+	if conn.SetWriteDeadline(time.Now().Add(LiveTime)) != nil { // a connection's time, not the desk's
+		return
 	}
-	if s.told {
-		s.told = false
-		pause := time.NewTimer(settle)
-		defer pause.Stop()
+	if _, err := conn.Write(append(s.head, "retry: 3000\n\n"...)); err != nil {
+		return
+	}
+	s.head = nil
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		line := ": still here\n\n"
 		select {
 		case <-s.app.Done():
-			return 0, io.EOF
+			return
+		case <-beat.C:
+		case <-s.wake:
+			line = "data: changed\n\n"
+		}
+		if !<-s.goesOn() {
+			return
+		}
+		if _, err := io.WriteString(conn, line); err != nil {
+			return
+		}
+		if strings.HasPrefix(line, ":") {
+			continue
+		}
+		pause := time.NewTimer(settle)
+		select {
+		case <-s.app.Done():
+			pause.Stop()
+			return
 		case <-pause.C:
 		}
 	}
-	select {
-	case <-s.app.Done():
-		return 0, io.EOF
-	case <-s.beat.C:
-	case <-s.wake:
-		s.told = true
-	}
-	switch {
-	case !s.alive(s.app):
-		return 0, io.EOF
-	case s.told:
-		return say(p, "data: changed\n\n")
-	}
-	return say(p, ": still here\n\n")
 }
 
-func say(p []byte, line string) (int, error) { return copy(p, line), nil }
-
-// Close ends the stream, also one that was never read.
-func (s *liveStream) Close() error {
-	if s.beat != nil {
-		s.beat.Stop()
-	}
-	if s.unsubscribe != nil {
-		s.unsubscribe()
-		s.unsubscribe = nil
-	}
-	return nil
+// goesOn says whether the session does. It is asked on a stack of its own, which is given back: it would have to
+// be four times as large as the stream's.
+func (s *liveStream) goesOn() <-chan bool {
+	answer := make(chan bool, 1)
+	go func() {
+		defer close(answer) // false, also after a panic, which nobody else would catch
+		defer func() {
+			if cause := recover(); cause != nil {
+				s.log.ErrorContext(s.app, "live stream panicked", "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			}
+		}()
+		answer <- s.alive(s.app)
+	}()
+	return answer
 }

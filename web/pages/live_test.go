@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -194,5 +195,43 @@ func TestListsOfApprovalsAndConfirmationsSayWhoLooks(t *testing.T) {
 			t.Errorf("%s: who looks is told of themself: %q", c.list, row)
 		}
 		felix.get(c.own).wants(t, "presence", "Fiona is writing")
+	}
+}
+
+// The connection is the stream's alone: its answer says so, and nothing sent after it is answered.
+func TestALiveStreamEndsWithItsConnection(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	base := d.listen()
+	petra := d.signedIn("petra")
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	cookies := []string{}
+	for name, value := range petra.cookies {
+		cookies = append(cookies, name+"="+value)
+	}
+	request := "GET /live?topic=home HTTP/1.1\r\nHost: " + strings.TrimPrefix(base, "http://") + "\r\nCookie: " + strings.Join(cookies, "; ") + "\r\n\r\n"
+	if _, err := io.WriteString(conn, request+request); err != nil {
+		t.Fatal(err)
+	}
+	answer := bufio.NewReader(conn)
+	res, err := http.ReadResponse(answer, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK || !res.Close || res.ContentLength != -1 || len(res.TransferEncoding) != 0 || res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("X-Accel-Buffering") != "no" {
+		t.Errorf("the stream is answered %s %v", res.Status, res.Header)
+	}
+	lines := bufio.NewReader(res.Body)
+	if line, err := lines.ReadString('\n'); line != "retry: 3000\n" {
+		t.Fatalf("the stream begins with %q, %v", line, err)
+	}
+	d.stop()
+	rest, err := io.ReadAll(lines)
+	if err != nil || strings.Contains(string(rest), "HTTP/1.1") {
+		t.Errorf("the stream ends with %q, %v", rest, err)
 	}
 }

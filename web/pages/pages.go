@@ -68,7 +68,8 @@ func New(cfg Config) *Pages {
 
 // Mount puts every page on the router. GET and HEAD change nothing; every POST checks its CSRF token
 // first.
-func (p *Pages) Mount(r fiber.Router) {
+func (p *Pages) Mount(r *fiber.App) {
+	r.Server().KeepHijackedConns = true // live streams close theirs
 	r.Get("/login", p.guarded(p.showLogin))
 	r.Post("/login", p.guarded(p.signIn))
 	r.Get(welcomePath, p.guarded(p.showWelcome))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -25,12 +24,12 @@ func (s *Service) AskAgent(ctx context.Context, by models.Principal, requestID, 
 	if err := by.NeedPerson(); err != nil {
 		return err
 	}
-	question = strings.TrimSpace(question)
-	switch n := len([]rune(question)); {
-	case n == 0:
-		return models.Invalid(models.Issue{Path: "/question", Message: "is required: what the agent should answer"})
-	case n > maxReason:
-		return models.Invalid(models.Issue{Path: "/question", Message: fmt.Sprintf("must have at most %d characters", maxReason)})
+	question, why := models.FreeText(question, maxReason)
+	if why == "" && question == "" {
+		why = "is required: what the agent should answer"
+	}
+	if why != "" {
+		return models.Invalid(models.Issue{Path: "/question", Message: why})
 	}
 	return s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		r, err := lockVisible(tx, requestID)

@@ -280,7 +280,7 @@ func (s *Service) BulkApprove(ctx context.Context, by models.Principal, choices 
 	if err != nil {
 		return BulkResult{}, err
 	}
-	if err := checkReason(reason); err != nil {
+	if reason, err = checkReason(reason); err != nil {
 		return BulkResult{}, err
 	}
 	voted, err := s.votedYes(ctx, by, choices)

@@ -124,15 +124,15 @@ func (s *Service) Delegate(ctx context.Context, by models.Principal, n NewDelega
 	if err := by.NeedPerson(); err != nil {
 		return DelegationView{}, err
 	}
-	n.Note, n.DocumentType = strings.TrimSpace(n.Note), strings.TrimSpace(n.DocumentType)
+	note, why := models.FreeText(n.Note, 1000)
+	kind, whyNot := models.FreeLine(n.DocumentType, 200)
+	n.Note, n.DocumentType = note, kind
 	var issues []models.Issue
-	for path, limit := range map[string]struct {
-		text string
-		max  int
-	}{"/note": {n.Note, 1000}, "/document_type": {n.DocumentType, 200}} {
-		if len([]rune(limit.text)) > limit.max {
-			issues = append(issues, models.Issue{Path: path, Message: fmt.Sprintf("must have at most %d characters", limit.max)})
-		}
+	if why != "" {
+		issues = append(issues, models.Issue{Path: "/note", Message: why})
+	}
+	if whyNot != "" {
+		issues = append(issues, models.Issue{Path: "/document_type", Message: whyNot})
 	}
 	if len(issues) > 0 {
 		return DelegationView{}, models.Invalid(issues...)

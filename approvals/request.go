@@ -64,7 +64,7 @@ func readCall(workspace string, in RequestInput) (exactCall, error) {
 	if strings.TrimSpace(in.Action.Tool) == "" {
 		issues = append(issues, models.Issue{Path: "/action/tool", Message: "is required: the tool that will make the write"})
 	}
-	if strings.TrimSpace(in.Summary) == "" {
+	if !models.HasVisible(in.Summary) {
 		issues = append(issues, models.Issue{Path: "/summary", Message: "is required: one sentence that says what is asked"})
 	}
 	if in.Invoice.ID == "" {

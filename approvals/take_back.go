@@ -79,7 +79,8 @@ func (s *Service) WithdrawRequestIn(tx *models.Tx, in WithdrawInput) (RequestVie
 	if err := mayWithdraw(tx.By); err != nil {
 		return RequestView{}, err
 	}
-	if err := checkReason(in.Reason); err != nil {
+	reason, err := checkReason(in.Reason)
+	if err != nil {
 		return RequestView{}, err
 	}
 	r, err := lockVisible(tx, in.RequestID)
@@ -90,7 +91,7 @@ func (s *Service) WithdrawRequestIn(tx *models.Tx, in WithdrawInput) (RequestVie
 		return RequestView{}, err
 	}
 	if r.Status != models.RequestWithdrawn {
-		if err := s.withdraw(tx, &r, orElse(in.Reason, "withdrawn by "+tx.By.UserName)); err != nil {
+		if err := s.withdraw(tx, &r, orElse(reason, "withdrawn by "+tx.By.UserName)); err != nil {
 			return RequestView{}, err
 		}
 	}
@@ -168,11 +169,12 @@ func (s *Service) RevokeApprovalIn(tx *models.Tx, in RevokeInput) (RequestView, 
 	if err := mayAskToRevoke(tx.By); err != nil {
 		return RequestView{}, err
 	}
-	if tx.By.IsPerson() && strings.TrimSpace(in.Reason) == "" {
-		return RequestView{}, models.Invalid(models.Issue{Path: "/reason", Message: "is required: why the approval is taken back"})
-	}
-	if err := checkReason(in.Reason); err != nil {
+	reason, err := checkReason(in.Reason)
+	if err != nil {
 		return RequestView{}, err
+	}
+	if tx.By.IsPerson() && reason == "" {
+		return RequestView{}, models.Invalid(models.Issue{Path: "/reason", Message: "is required: why the approval is taken back"})
 	}
 	r, err := requestToRevoke(tx, in, lockVisible)
 	if err != nil {
@@ -182,7 +184,7 @@ func (s *Service) RevokeApprovalIn(tx *models.Tx, in RevokeInput) (RequestView, 
 	if err != nil {
 		return RequestView{}, err
 	}
-	if err := revoke(tx, &r, a, orElse(in.Reason, "revoked by "+tx.By.UserName)); err != nil {
+	if err := revoke(tx, &r, a, orElse(reason, "revoked by "+tx.By.UserName)); err != nil {
 		return RequestView{}, err
 	}
 	return viewOf(tx, r)
@@ -256,11 +258,12 @@ func mayRevoke(tx *models.Tx, r models.ApprovalRequest) error {
 		map[string]any{"permission": "asker", "request_id": r.ID})
 }
 
-func checkReason(reason string) error {
-	if len([]rune(reason)) > maxReason {
-		return models.Invalid(models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxReason)})
+func checkReason(reason string) (string, error) {
+	kept, why := models.FreeText(reason, maxReason)
+	if why != "" {
+		return "", models.Invalid(models.Issue{Path: "/reason", Message: why})
 	}
-	return nil
+	return kept, nil
 }
 
 func orElse(s, otherwise string) string {

@@ -111,7 +111,8 @@ func (s *Service) vote(ctx context.Context, by models.Principal, in VoteInput, f
 	return view, err
 }
 
-func (in VoteInput) check() error {
+// check refuses a form that cannot be a vote, and brings the reason into the form that is kept.
+func (in *VoteInput) check() error {
 	var issues []models.Issue
 	if in.Decision != models.VoteApprove && in.Decision != models.VoteReject {
 		issues = append(issues, models.Issue{Path: "/decision", Message: "must be approve or reject"})
@@ -119,12 +120,14 @@ func (in VoteInput) check() error {
 	if in.Correction != nil && in.Decision != models.VoteReject {
 		issues = append(issues, models.Issue{Path: "/decision", Message: "must be reject when the call is sent back with a correction"})
 	}
-	if in.Decision == models.VoteReject && strings.TrimSpace(in.Reason) == "" {
-		issues = append(issues, models.Issue{Path: "/reason", Message: "is required when you reject"})
+	reason, why := models.FreeText(in.Reason, maxReason)
+	if why == "" && reason == "" && in.Decision == models.VoteReject {
+		why = "is required when you reject"
 	}
-	if len([]rune(in.Reason)) > maxReason {
-		issues = append(issues, models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxReason)})
+	if why != "" {
+		issues = append(issues, models.Issue{Path: "/reason", Message: why})
 	}
+	in.Reason = reason
 	if len(issues) > 0 {
 		return models.Invalid(issues...)
 	}
@@ -181,7 +184,7 @@ func (s *Service) cast(tx *models.Tx, r models.ApprovalRequest, in VoteInput, fa
 	}
 	authority := facts.Routing.Authority()
 	v := models.Vote{ID: tx.NewID(models.PrefixVote), WorkspaceID: r.WorkspaceID, RequestID: r.ID, UserID: tx.By.UserID, UserName: tx.By.UserName,
-		Role: string(with.role), Step: with.step, Decision: in.Decision, Reason: strings.TrimSpace(in.Reason), LimitAmount: limit,
+		Role: string(with.role), Step: with.step, Decision: in.Decision, Reason: in.Reason, LimitAmount: limit,
 		RuleID: authority.ID, RuleVersion: authority.Version, Channel: tx.By.Channel, At: tx.Now}
 	data := map[string]any{"vote": v.ID, "decision": v.Decision, "reason": v.Reason, "role": v.Role, "step": v.Step, "limit": v.LimitAmount,
 		"currency": r.Currency, "rule": v.RuleID, "rule_version": v.RuleVersion, "request_version": r.Version, "second_step": in.SecondStep}

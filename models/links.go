@@ -69,12 +69,15 @@ func (tx *Tx) Invite(n NewUser) (Invited, error) {
 		return Invited{}, err
 	}
 	n.Service, n.OwnerEmail, n.PasswordHash = false, "", ""
-	n.Name = clip(strings.TrimSpace(n.Name), MaxName)
 	email, err := NormaliseEmail(n.Email)
 	if err == nil && len([]rune(email)) > MaxEmail {
 		err = fmt.Errorf("must have at most %d characters", MaxEmail)
 	}
 	var issues []Issue
+	name, why := FreeLine(n.Name, MaxName)
+	if n.Name = name; why != "" {
+		issues = append(issues, Issue{"/name", why})
+	}
 	if err != nil {
 		issues = append(issues, Issue{"/email", err.Error()})
 	} else {
@@ -325,11 +328,9 @@ func (s *Store) UseLink(ctx context.Context, secret, name, password string) (Use
 	}
 	if !opened.Known {
 		var issues []Issue
-		switch n := len([]rune(name)); {
-		case n == 0:
-			issues = append(issues, Issue{"/name", "must not be empty"})
-		case n > MaxName:
-			issues = append(issues, Issue{"/name", fmt.Sprintf("must have at most %d characters", MaxName)})
+		var why string
+		if name, why = checkedName(name, MaxName); why != "" {
+			issues = append(issues, Issue{"/name", why})
 		}
 		if wrong := CheckPassword(password, opened.Email, name); wrong != "" {
 			issues = append(issues, Issue{"/password", wrong})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // PeopleHook is what follows for cases and requests when people come, go or change roles. It works in
@@ -95,11 +94,11 @@ func (tx *Tx) notOneself(userID string) error {
 }
 
 func checkReason(reason string) (string, error) {
-	reason = strings.TrimSpace(reason)
-	if len([]rune(reason)) > MaxReason {
-		return "", Invalid(Issue{"/reason", fmt.Sprintf("must have at most %d characters", MaxReason)})
+	kept, why := FreeText(reason, MaxReason)
+	if why != "" {
+		return "", Invalid(Issue{"/reason", why})
 	}
-	return reason, nil
+	return kept, nil
 }
 
 // keepAnAdmin refuses to take away the last active admin of the workspace.

@@ -207,12 +207,9 @@ func staleChallenge() error {
 
 // checkName reads the name of a passkey.
 func checkName(name string) (string, error) {
-	name = strings.Join(strings.Fields(name), " ")
-	switch n := len([]rune(name)); {
-	case n == 0:
-		return "", Invalid(Issue{"/name", "must not be empty"})
-	case n > MaxPasskeyName:
-		return "", Invalid(Issue{"/name", fmt.Sprintf("must have at most %d characters", MaxPasskeyName)})
+	name, why := checkedName(name, MaxPasskeyName)
+	if why != "" {
+		return "", Invalid(Issue{"/name", why})
 	}
 	return name, nil
 }

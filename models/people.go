@@ -156,12 +156,19 @@ func (tx *Tx) addRoles(userID string, roles []Role) error {
 	return nil
 }
 
+// maxKnownName is the longest name the operator or a provider gives somebody, in characters.
+const maxKnownName = 255
+
 func (tx *Tx) addUser(n NewUser, email string) (User, error) {
-	u := User{ID: tx.NewID(PrefixUser), Kind: KindPerson, Email: email, Name: strings.TrimSpace(n.Name), TimeZone: n.TimeZone,
-		PasswordHash: n.PasswordHash, Active: true, CreatedAt: tx.Now}
-	if u.Name == "" {
-		return User{}, Invalid(Issue{"/name", "must not be empty for a new user"})
+	name, why := FreeLine(n.Name, maxKnownName)
+	if why == "" && name == "" {
+		why = "must not be empty for a new user"
 	}
+	if why != "" {
+		return User{}, Invalid(Issue{"/name", why})
+	}
+	u := User{ID: tx.NewID(PrefixUser), Kind: KindPerson, Email: email, Name: name, TimeZone: n.TimeZone,
+		PasswordHash: n.PasswordHash, Active: true, CreatedAt: tx.Now}
 	if n.Service {
 		u.Kind = KindService
 		ownerEmail, err := NormaliseEmail(n.OwnerEmail)
@@ -276,8 +283,9 @@ const TokenPrefix = "apd_"
 // CreateToken makes a personal token and answers its secret, which is kept nowhere.
 func (tx *Tx) CreateToken(n NewToken) (secret string, token Token, err error) {
 	var issues []Issue
-	if strings.TrimSpace(n.Name) == "" {
-		issues = append(issues, Issue{"/name", "must not be empty"})
+	name, why := checkedName(n.Name, MaxName)
+	if n.Name = name; why != "" {
+		issues = append(issues, Issue{"/name", why})
 	}
 	if len(n.Scopes) == 0 {
 		issues = append(issues, Issue{"/scope", "must name at least one scope"})

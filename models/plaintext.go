@@ -10,6 +10,70 @@ import (
 // MaxID is how many characters an id of an invoice, a supplier or an order may have.
 const MaxID = 255
 
+// FreeText reads what somebody wrote in their own words, as it is kept: without blanks around it, its lines ended
+// by \n, and "" when nothing of it can be seen. why says why it cannot be kept, "" when it can. Every script may
+// stand in it, and what joins or turns its letters; the pages mark what cannot be seen.
+func FreeText(text string, most int) (kept, why string) {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	if why := CheckFreeText(text); why != "" {
+		return "", why
+	}
+	return bounded(text, most)
+}
+
+// FreeLine is FreeText for one line, such as a name, whose words stand one blank apart.
+func FreeLine(text string, most int) (kept, why string) {
+	text = strings.Trim(text, "\r\n\t ")
+	if strings.ContainsAny(text, "\r\n") {
+		return "", "must be one line"
+	}
+	if why := checkFree(text, ""); why != "" {
+		return "", why
+	}
+	return bounded(strings.Join(strings.Fields(text), " "), most)
+}
+
+// checkedName is FreeLine for a name, which must be there.
+func checkedName(name string, most int) (kept, why string) {
+	kept, why = FreeLine(name, most)
+	if why == "" && kept == "" {
+		why = "must not be empty"
+	}
+	return kept, why
+}
+
+// CheckFreeText says why a text cannot be one that FreeText keeps, whatever its length, "" when it can.
+func CheckFreeText(text string) string { return checkFree(text, "\r\n\t") }
+
+// checkFree names the first control character of a text that is none of the allowed.
+func checkFree(text, allowed string) string {
+	if !utf8.ValidString(text) {
+		return "must be valid Unicode text"
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
+			return fmt.Sprintf("must not contain the control character U+%04X", r)
+		}
+	}
+	return ""
+}
+
+func bounded(text string, most int) (kept, why string) {
+	if !HasVisible(text) {
+		return "", ""
+	}
+	text = strings.TrimSpace(text)
+	if utf8.RuneCountInString(text) > most {
+		return "", fmt.Sprintf("must have at most %d characters", most)
+	}
+	return text, ""
+}
+
+// HasVisible says whether anything of a text can be seen: white space, and what leaves no trace, cannot.
+func HasVisible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !unseen(r) })
+}
+
 // CheckLine says why a text that a person typed is not one line of what can be seen, "" when it is.
 func CheckLine(text string) string {
 	switch {

@@ -213,10 +213,6 @@ func (tx *Tx) IssueToken(n NewToken, life time.Duration) (secret string, token T
 			return "", Token{}, reachesBeyond(user)
 		}
 	}
-	n.Name = strings.TrimSpace(n.Name)
-	if len([]rune(n.Name)) > MaxName {
-		return "", Token{}, Invalid(Issue{"/name", fmt.Sprintf("must have at most %d characters", MaxName)})
-	}
 	n.CreatedByID, n.ExpiresAt = tx.By.UserID, tx.Now.Add(life)
 	return tx.CreateToken(n)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -137,15 +135,9 @@ func (s *Store) changeViews(ctx context.Context, by Principal, change func(*Tx, 
 }
 
 func viewName(name string) (string, []Issue) {
-	name = strings.Join(strings.Fields(name), " ")
-	issue := func(text string) (string, []Issue) { return name, []Issue{{Path: "/name", Message: text}} }
-	switch {
-	case name == "":
-		return issue("must not be empty")
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return issue("must be plain text")
-	case utf8.RuneCountInString(name) > MaxViewName:
-		return issue(fmt.Sprintf("must have at most %d characters", MaxViewName))
+	name, why := checkedName(name, MaxViewName)
+	if why != "" {
+		return "", []Issue{{Path: "/name", Message: why}}
 	}
 	return name, nil
 }

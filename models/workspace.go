@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -137,8 +136,9 @@ func (tx *Tx) CreateWorkspace(w Workspace) error {
 	if !workspaceIDSyntax.MatchString(w.ID) {
 		issues = append(issues, Issue{"/id", "must be 1 to 64 letters, digits, dots, dashes or underscores"})
 	}
-	if strings.TrimSpace(w.Name) == "" {
-		issues = append(issues, Issue{"/name", "must not be empty"})
+	name, why := checkedName(w.Name, maxKnownName)
+	if w.Name = name; why != "" {
+		issues = append(issues, Issue{"/name", why})
 	}
 	if _, err := time.LoadLocation(w.TimeZone); err != nil || w.TimeZone == "" || w.TimeZone == "Local" {
 		issues = append(issues, Issue{"/time_zone", "must be an IANA time zone such as Europe/Berlin"})

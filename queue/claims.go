@@ -2,9 +2,7 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -187,12 +185,12 @@ func (s *Service) AddComment(ctx context.Context, by models.Principal, caseID, t
 	if err := by.NeedPerson(); err != nil {
 		return s.refusedOnCase(ctx, by, caseID, refusedAs, err)
 	}
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return models.Invalid(models.Issue{Path: "/text", Message: "must not be empty"})
+	text, why := models.FreeText(text, maxLongText)
+	if why == "" && text == "" {
+		why = "must not be empty"
 	}
-	if len([]rune(text)) > maxLongText {
-		return models.Invalid(models.Issue{Path: "/text", Message: fmt.Sprintf("must have at most %d characters", maxLongText)})
+	if why != "" {
+		return models.Invalid(models.Issue{Path: "/text", Message: why})
 	}
 	err := s.store.InTx(ctx, by, func(tx *models.Tx) error {
 		c, err := lockCase(tx, caseID)

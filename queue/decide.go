@@ -90,7 +90,7 @@ func (s *Service) decide(tx *models.Tx, in DecideInput) error {
 	if err != nil {
 		return fmt.Errorf("queue: amount of %s: %w", c.ID, err)
 	}
-	values, issues := checkInput(exit, in.Input, in.Reason, facts{
+	values, reason, issues := checkInput(exit, in.Input, in.Reason, facts{
 		today: models.DateOf(tx.Now, s.zone(ws.TimeZone)), closedThrough: ws.PeriodClosedThrough, invoiceAmount: amount})
 	proposed, more, err := readProposed(tx, c, exit, values, in.Proposed)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) decide(tx *models.Tx, in DecideInput) error {
 	if issues = append(issues, more...); len(issues) > 0 {
 		return models.Invalid(issues...)
 	}
-	return s.carryOut(tx, c, exit, values, strings.TrimSpace(in.Reason), proposed, ws)
+	return s.carryOut(tx, c, exit, values, reason, proposed, ws)
 }
 
 // chosen finds the exit among those the case offers.

@@ -249,15 +249,15 @@ type facts struct {
 	invoiceAmount models.Money
 }
 
-// checkInput checks what a person entered for an exit and answers the values in the form the agent and
-// the trail get. Inputs of other exits, which a form without script posts too, are ignored.
-func checkInput(e Exit, input map[string]string, reason string, f facts) (map[string]string, []models.Issue) {
+// checkInput checks what a person entered for an exit and answers the values, and the reason, in the form the
+// agent and the trail get. Inputs of other exits, which a form without script posts too, are ignored.
+func checkInput(e Exit, input map[string]string, reason string, f facts) (map[string]string, string, []models.Issue) {
 	values := map[string]string{}
 	var issues []models.Issue
 	for _, field := range e.Fields {
 		path := "/input/" + field.Name
 		text := strings.TrimSpace(input[field.Name])
-		if text == "" {
+		if !models.HasVisible(text) && models.CheckFreeText(text) == "" {
 			issues = append(issues, models.Issue{Path: path, Message: "must be filled in"})
 			continue
 		}
@@ -268,21 +268,21 @@ func checkInput(e Exit, input map[string]string, reason string, f facts) (map[st
 		}
 		values[field.Name] = value
 	}
-	reason = strings.TrimSpace(reason)
-	switch n := len([]rune(reason)); {
-	case reason == "" && !e.Plain:
-		issues = append(issues, models.Issue{Path: "/reason", Message: "must say why"})
-	case n > maxLongText:
-		issues = append(issues, models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxLongText)})
+	reason, why := models.FreeText(reason, maxLongText)
+	if why == "" && reason == "" && !e.Plain {
+		why = "must say why"
 	}
-	return values, issues
+	if why != "" {
+		issues = append(issues, models.Issue{Path: "/reason", Message: why})
+	}
+	return values, reason, issues
 }
 
 func checkField(e Exit, field Field, text string, f facts) (value, problem string) {
-	limit := maxFieldText
 	if field.Kind == FieldLong {
-		limit = maxLongText
+		return models.FreeText(text, maxLongText)
 	}
+	limit := maxFieldText
 	if len([]rune(text)) > limit {
 		return "", fmt.Sprintf("must have at most %d characters", limit)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -90,12 +89,12 @@ func (s *Service) OpenReview(tx *models.Tx, request models.ApprovalRequest, invo
 // request's case for questions, which opens when caseID names none that is open; the case's id is the
 // answer. It fails with VALIDATION_ERROR on /question, and CONFLICT while an earlier question waits.
 func (s *Service) AskAgent(tx *models.Tx, request models.ApprovalRequest, invoice models.Invoice, caseID, question string) (string, error) {
-	question = strings.TrimSpace(question)
-	switch n := len([]rune(question)); {
-	case n == 0:
-		return "", models.Invalid(models.Issue{Path: "/question", Message: "must be filled in"})
-	case n > maxLongText:
-		return "", models.Invalid(models.Issue{Path: "/question", Message: fmt.Sprintf("must have at most %d characters", maxLongText)})
+	question, why := models.FreeText(question, maxLongText)
+	if why == "" && question == "" {
+		why = "must be filled in"
+	}
+	if why != "" {
+		return "", models.Invalid(models.Issue{Path: "/question", Message: why})
 	}
 	c, err := s.openForQuestions(tx, request, invoice, caseID)
 	if err != nil {

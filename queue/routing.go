@@ -86,7 +86,7 @@ func marksOf(in HandoverInput, code models.Code, at int) []Mark {
 	if code != "" && !triedAgain(in.Errors, at) {
 		marks = append(marks, Mark{MarkNoRetry, "The agent made no corrected retry, although " + string(code) + " allows one."})
 	}
-	if strings.TrimSpace(in.Explanation) == "" {
+	if !models.HasVisible(in.Explanation) {
 		marks = append(marks, Mark{MarkNoExplanation, "The agent gave no explanation."})
 	}
 	if in.Suggestion != nil && in.Suggestion.Exit != "" {

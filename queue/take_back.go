@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -228,11 +227,11 @@ func notWaiting(h models.Hold) error {
 
 // reasonOf checks the words somebody gave for taking something back.
 func reasonOf(reason string) (string, error) {
-	reason = strings.TrimSpace(reason)
-	if len([]rune(reason)) > maxLongText {
-		return "", models.Invalid(models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxLongText)})
+	kept, why := models.FreeText(reason, maxLongText)
+	if why != "" {
+		return "", models.Invalid(models.Issue{Path: "/reason", Message: why})
 	}
-	return reason, nil
+	return kept, nil
 }
 
 func withReason(data map[string]any, reason string) map[string]any {

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/apdesk/apdesk/models"
+	"github.com/apdesk/apdesk/web/pages"
 )
 
 // unreadableMark stands for what is no text, as browsers show it.
@@ -44,20 +45,20 @@ func readable(c *fiber.Ctx) error {
 
 func markUnreadable(c *fiber.Ctx) {
 	form := c.Context().PostArgs()
-	type field struct{ name, value string }
-	var fields []field
+	var fields []pages.Typed
 	clean := true
 	form.VisitAll(func(name, value []byte) {
-		f := field{string(name), string(value)}
-		clean = clean && isText(f.name) && isText(f.value)
+		f := pages.Typed{Name: string(name), Value: string(value)}
+		clean = clean && isText(f.Name) && isText(f.Value)
 		fields = append(fields, f)
 	})
 	if clean {
 		return
 	}
+	c.Locals(pages.TypedKey, fields) // the pages name what cannot stand in a text
 	form.Reset()
 	for _, f := range fields {
-		form.Add(marked(f.name), marked(f.value))
+		form.Add(marked(f.Name), marked(f.Value))
 	}
 }
 

@@ -47,6 +47,7 @@ type acts struct {
 	routes []string          // that take forms
 	seen   map[string]string // act to the page on which it was first seen
 	done   map[string]bool
+	forms  func(b *scriptless, form *goquery.Selection) // looks at each form that posts; may be nil
 }
 
 func newActs(s *site) *acts {
@@ -154,6 +155,9 @@ func (b *scriptless) note() {
 		}
 		if method != "post" {
 			return
+		}
+		if b.acts.forms != nil {
+			b.acts.forms(b, form)
 		}
 		for _, button := range buttons {
 			if act := b.act(form, button); b.acts.seen[act] == "" {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/apdesk/apdesk/models"
 )
@@ -86,16 +85,19 @@ func (s *Service) answer(ctx context.Context, by models.Principal, in AnswerInpu
 	return view, ref, err
 }
 
-func (in AnswerInput) check() error {
+// check refuses a form that cannot be an answer, and brings the reason into the form that is kept.
+func (in *AnswerInput) check() error {
 	var issues []models.Issue
 	switch in.Action {
 	case models.ElicitAccept, models.ElicitDecline, models.ElicitCancel:
 	default:
 		issues = append(issues, models.Issue{Path: "/action", Message: "must be accept, decline or cancel"})
 	}
-	if utf8.RuneCountInString(in.Reason) > maxReason {
-		issues = append(issues, models.Issue{Path: "/reason", Message: fmt.Sprintf("must have at most %d characters", maxReason)})
+	reason, why := models.FreeText(in.Reason, maxReason)
+	if why != "" {
+		issues = append(issues, models.Issue{Path: "/reason", Message: why})
 	}
+	in.Reason = reason
 	if len(issues) > 0 {
 		return models.Invalid(issues...)
 	}

@@ -80,7 +80,7 @@ func (in RequestInput) read(workspace string) (asked, error) {
 	add := func(path, format string, args ...any) {
 		issues = append(issues, models.Issue{Path: path, Message: fmt.Sprintf(format, args...)})
 	}
-	if n := utf8.RuneCountInString(in.ServerName); strings.TrimSpace(in.ServerName) == "" || n > maxServerName {
+	if n := utf8.RuneCountInString(in.ServerName); !models.HasVisible(in.ServerName) || n > maxServerName {
 		add("/server/name", "is required: the server's name, of at most %d characters", maxServerName)
 	}
 	var problem string

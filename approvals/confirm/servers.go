@@ -56,7 +56,7 @@ func (s *Service) AddServerRule(ctx context.Context, by models.Principal, n NewS
 	}
 	var rule models.ServerRule
 	err = s.store.InTx(ctx, by, func(tx *models.Tx) error {
-		rule = models.ServerRule{ID: tx.NewID(models.PrefixServerRule), WorkspaceID: by.WorkspaceID, ServerURL: address, ServerName: strings.TrimSpace(n.ServerName),
+		rule = models.ServerRule{ID: tx.NewID(models.PrefixServerRule), WorkspaceID: by.WorkspaceID, ServerURL: address, ServerName: n.ServerName,
 			Tool: strings.TrimSpace(n.Tool), Role: n.Role, AuthorName: by.UserName, CreatedAt: tx.Now}
 		if by.UserID != "" {
 			rule.AuthorID = &by.UserID
@@ -78,14 +78,18 @@ func (s *Service) AddServerRule(ctx context.Context, by models.Principal, n NewS
 	return rule, err
 }
 
-func (n NewServerRule) check() (string, error) {
+func (n *NewServerRule) check() (string, error) {
 	var issues []models.Issue
 	address, _, problem := serverAddress(strings.TrimSpace(n.ServerURL))
 	if problem != "" {
 		issues = append(issues, models.Issue{Path: "/server_url", Message: problem})
 	}
-	if strings.TrimSpace(n.ServerName) == "" || utf8.RuneCountInString(n.ServerName) > maxServerName {
-		issues = append(issues, models.Issue{Path: "/server_name", Message: fmt.Sprintf("is required: what people call the server, in at most %d characters", maxServerName)})
+	name, why := models.FreeLine(n.ServerName, maxServerName)
+	if n.ServerName = name; why == "" && name == "" {
+		why = fmt.Sprintf("is required: what people call the server, in at most %d characters", maxServerName)
+	}
+	if why != "" {
+		issues = append(issues, models.Issue{Path: "/server_name", Message: why})
 	}
 	if utf8.RuneCountInString(n.Tool) > maxTool {
 		issues = append(issues, models.Issue{Path: "/tool", Message: fmt.Sprintf("must have at most %d characters", maxTool)})

@@ -32,7 +32,7 @@ func (f Field) read(given []string, zone *time.Location) (value any, ok bool, pr
 	}
 	text := ""
 	if len(given) == 1 {
-		text = strings.ReplaceAll(given[0], "\r\n", "\n") // as browsers send the lines of a text
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(given[0]) // as browsers send the lines of a text
 	}
 	if f.Kind == KindChoice {
 		switch {
@@ -43,13 +43,13 @@ func (f Field) read(given []string, zone *time.Location) (value any, ok bool, pr
 		}
 		return nil, false, "must be one of the choices"
 	}
-	if !utf8.ValidString(text) {
-		return nil, false, "must be valid Unicode text"
-	}
 	if f.Kind != KindText || f.Format != "" {
 		text = strings.TrimSpace(text)
 	}
-	if text == "" {
+	if why := models.CheckFreeText(text); why != "" {
+		return nil, false, why
+	}
+	if !models.HasVisible(text) {
 		return nil, false, f.missing("")
 	}
 	if f.Kind == KindText {

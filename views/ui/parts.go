@@ -131,6 +131,11 @@ type Field struct {
 	TestID        string
 }
 
+// typed is the value as it stands in the field. The character zero, which no page can hold, is marked.
+func (f Field) typed() string { return markZero(f.Value) }
+
+func markZero(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
+
 // Option is one choice of a select.
 type Option struct {
 	Value, Label string

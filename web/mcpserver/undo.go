@@ -317,11 +317,18 @@ func answerIn(responses json.RawMessage) (answer, error) {
 	out.confirm = &yes
 	if raw, sent := content["reason"]; sent && string(raw) != "null" {
 		reason, ok := text(raw)
-		fits := ok && len([]rune(reason)) <= maxReasonAsked && !strings.ContainsRune(reason, 0)
-		if yes && !fits {
+		kept, why := models.FreeText(reason, maxReasonAsked)
+		if yes && (!ok || why != "") {
 			return answer{action: out.action}, nil // not what the form takes
 		}
-		out.reason = reason
+		if out.reason = kept; why != "" { // a no stands, whatever was said with it
+			out.reason = strings.Map(func(r rune) rune {
+				if unicode.IsControl(r) && r != '\n' && r != '\t' {
+					return unicode.ReplacementChar
+				}
+				return r
+			}, reason)
+		}
 	}
 	return out, nil
 }

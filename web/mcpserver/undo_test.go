@@ -313,7 +313,7 @@ func TestAnAnswerThatSaysNothingIsAskedAgain(t *testing.T) {
 	w := newWorld(t)
 	for i, nothing := range []string{"", saysNothing, `{"action":"accept"}`, `{"action":"accept","content":null}`, `{"action":"accept","content":{"confirm":"true"}}`,
 		`{"action":"accept","content":{"confirm":null}}`, `{"action":"accept","content":{"confirm":1}}`, `{"action":"accept","content":{"confirm":true,"reason":7}}`,
-		`{"action":"accept","content":{"confirm":true,"reason":"a\u0000b"}}`, `{"action":"accept","content":{"confirm":true,"reason":"` + strings.Repeat("x", maxReasonAsked+1) + `"}}`} {
+		`{"action":"accept","content":{"confirm":true,"reason":"a\u0000b"}}`, `{"action":"accept","content":{"confirm":true,"reason":"a\u0007b"}}`, `{"action":"accept","content":{"confirm":true,"reason":"` + strings.Repeat("x", maxReasonAsked+1) + `"}}`} {
 		id, args := w.filedCase(fmt.Sprint(i))
 		state := w.asked("agent", "withdraw_case", args)
 		_, body := w.send(resent("agent", "withdraw_case", args, state, nothing))

@@ -141,7 +141,7 @@ func (v *visit) inputs() (map[string]string, []models.Issue) {
 	var issues []models.Issue
 	for _, f := range posted(v.c) {
 		name, ok := strings.CutPrefix(f.name, "input.")
-		text := strings.TrimSpace(f.value)
+		text := trimmed(f.value)
 		switch {
 		case !ok:
 		case values[name] == "":

@@ -70,7 +70,7 @@ func (v *visit) saveDraft() error {
 	if err != nil {
 		return models.Invalid(models.Issue{Path: "/made", Message: "must be a time"})
 	}
-	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(posted(v.c)), models.At(made), new(typingIn(v.c)))
+	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(postedMarked(v.c)), models.At(made), new(typingIn(v.c)))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (v *visit) keepTyped(subject, form string) {
 	if at, sent, ok := readDraftKey(v.typed("draft")["draft"]); ok && at == subject && slices.Contains(draftForms, sent) {
 		form = sent
 	}
-	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(posted(v.c)), models.At(v.now), new(typingIn(v.c)))
+	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(postedMarked(v.c)), models.At(v.now), new(typingIn(v.c)))
 	if err != nil {
 		v.p.log.WarnContext(v.ctx, "what was typed is not kept", "form", form, "cause", err)
 	}

@@ -174,7 +174,7 @@ func keptOf(c *fiber.Ctx) keptForm {
 	if _, _, ok := readDraftKey(named["draft"]); !ok {
 		return keptForm{}
 	}
-	return keptForm{Draft: named["draft"], Version: versionOf(named["version"]), Fields: keptFields(posted(c)), Typing: typingIn(c)}
+	return keptForm{Draft: named["draft"], Version: versionOf(named["version"]), Fields: keptFields(postedMarked(c)), Typing: typingIn(c)}
 }
 
 // keptWords shows again what a sign-in form carries along.
@@ -202,7 +202,7 @@ func (p *Pages) keepFor(c *fiber.Ctx, kept keptForm) {
 // writtenFields are the fields of a form in which people write; what they only chose is no loss.
 func writtenFields(c *fiber.Ctx) []ui.Entry {
 	var typed []ui.Entry
-	for _, f := range posted(c) {
+	for _, f := range postedMarked(c) {
 		name, isInput := strings.CutPrefix(f.name, "input.")
 		if !isInput {
 			name, isInput = strings.CutPrefix(f.name, "content.")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -197,9 +198,34 @@ func (v *visit) param(name string) string {
 // formField is one field of a posted form.
 type formField struct{ name, value string }
 
+// Typed is a field of a form before what no database keeps was marked in it. The request keeps those of a form
+// in which something was, under TypedKey.
+type Typed struct{ Name, Value string }
+
+// TypedKey is the name under which they are kept.
+const TypedKey = "apdesk/typed"
+
+// isFreeText says whether people write into a field in their own words. What they write there is checked as a
+// whole, by models.FreeText and models.FreeLine, so it comes as it was sent.
+func isFreeText(name string) bool {
+	return slices.Contains([]string{"reason", "text", "question", "note", "name", "server_name"}, name) || strings.HasPrefix(name, "input.") || strings.HasPrefix(name, "content.")
+}
+
 // posted lists the fields of the form in the order in which they were sent. What stands in the address
 // is no field of a form.
 func posted(c *fiber.Ctx) []formField {
+	fields := postedMarked(c)
+	raw, _ := c.Locals(TypedKey).([]Typed)
+	for i, f := range raw {
+		if isFreeText(f.Name) && strings.ContainsRune(f.Value, 0) {
+			fields[i].value = strings.ToValidUTF8(f.Value, "\uFFFD")
+		}
+	}
+	return fields
+}
+
+// postedMarked is posted with marks for what no database keeps.
+func postedMarked(c *fiber.Ctx) []formField {
 	var fields []formField
 	c.Context().PostArgs().VisitAll(func(name, value []byte) {
 		fields = append(fields, formField{string(name), string(value)})
@@ -230,9 +256,16 @@ func fieldsOf(c *fiber.Ctx, names ...string) map[string]string {
 func (v *visit) typed(names ...string) map[string]string {
 	values := fieldsOf(v.c, names...)
 	for name, value := range values {
-		values[name] = strings.TrimSpace(value)
+		values[name] = trimmed(value)
 	}
 	return values
+}
+
+// trimmed is a text without blanks around it. Control characters stay, to be refused by name.
+func trimmed(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) && (!unicode.IsControl(r) || strings.ContainsRune("\r\n\t", r))
+	})
 }
 
 // version reads the version a form was made for.

@@ -151,7 +151,7 @@ func (r *reader) text(raw jsontext.Value, at string, lim limits) (string, bool) 
 		return "", false // told by blemishes
 	case strings.ContainsRune(s, 0):
 		r.fail(at, `must not contain the character \u0000`)
-	case lim.required && strings.TrimSpace(s) == "":
+	case lim.required && !models.HasVisible(s):
 		r.fail(at, "must not be empty")
 	case lim.max != nil && int64(utf8.RuneCountInString(s)) > *lim.max:
 		r.fail(at, "must have at most %d characters", *lim.max)

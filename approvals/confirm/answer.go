@@ -149,7 +149,7 @@ func answersFor(tx *models.Tx, c models.Confirmation, in AnswerInput) (string, e
 			return "", err
 		}
 		var issues []models.Issue
-		if answers, issues = accepted(questions, in.Content, zone); len(issues) > 0 {
+		if answers, issues = accepted(questions, WithFigures(questions, in.Content, in.Figures), zone); len(issues) > 0 {
 			return "", models.Invalid(issues...)
 		}
 		if !in.SecondStep {

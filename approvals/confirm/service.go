@@ -93,4 +93,6 @@ type AnswerInput struct {
 	Version int64 // of the confirmation as the person saw it
 	// SecondStep says that the person, shown once more what they accept, means it.
 	SecondStep bool
+	// Figures reads a decimal as the person's language writes it; nil: only the plain form counts.
+	Figures func(typed string) string
 }

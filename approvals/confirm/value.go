@@ -3,6 +3,7 @@ package confirm
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/mail"
 	"net/url"
@@ -267,6 +268,31 @@ func accepted(questions []Question, content map[string][]string, zone *time.Loca
 		}
 	}
 	return answers, issues
+}
+
+// WithFigures is the content with the decimals in it in their plain form, as read reads them.
+func WithFigures(questions []Question, content map[string][]string, read func(typed string) string) map[string][]string {
+	if read == nil {
+		return content
+	}
+	plain := maps.Clone(content)
+	for _, q := range questions {
+		if q.Form == nil {
+			continue
+		}
+		for _, f := range q.Form.Fields {
+			if f.Kind != KindNumber {
+				continue
+			}
+			for i, typed := range plain[f.FormName] {
+				if i == 0 {
+					plain[f.FormName] = slices.Clone(plain[f.FormName])
+				}
+				plain[f.FormName][i] = read(typed)
+			}
+		}
+	}
+	return plain
 }
 
 // sameForAll answers every request with one action and no content.

@@ -212,6 +212,9 @@ func (w words) given(values []confirm.AnswerValue) []views.GivenValue {
 		if a.Field.Kind == confirm.KindBoolean {
 			value = w.part(value)
 		}
+		if a.Field.Kind == confirm.KindNumber {
+			value = strings.ReplaceAll(w.lang.Figures(value), "\u2212", "-")
+		}
 		out = append(out, views.GivenValue{Label: ui.Foreign(a.Field.Label()), Name: ui.Foreign(a.Field.Name), Value: ui.Foreign(value), Given: a.Given})
 	}
 	return out
@@ -311,6 +314,9 @@ func (v *visit) control(f confirm.Field, number int, d draft) ui.Field {
 		out.Kind, out.Options, out.Hint = ui.FieldChecks, v.options(f.Options, values...), v.choicesHint(f)
 	case confirm.KindNumber:
 		out.Kind, out.Hint = ui.FieldDecimal, v.numberHint(v.tr("A number"), f)
+		if !d.sent {
+			out.Value = v.lang.TypeFigures(out.Value)
+		}
 	case confirm.KindInteger:
 		out.Kind, out.Hint = ui.FieldWhole, v.numberHint(v.tr("A whole number"), f)
 	default:
@@ -414,6 +420,9 @@ func (w words) lengthHint(f confirm.Field) string {
 }
 
 func (w words) numberHint(what string, f confirm.Field) string {
+	if f.Kind == confirm.KindNumber {
+		f.Minimum, f.Maximum = w.lang.Figures(f.Minimum), w.lang.Figures(f.Maximum)
+	}
 	switch {
 	case f.Minimum != "" && f.Maximum != "":
 		return w.tr("%s from %s to %s.", what, f.Minimum, f.Maximum)

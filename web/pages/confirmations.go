@@ -147,7 +147,7 @@ func (v *visit) answerConfirmation() error {
 	if typed["action"] == changing {
 		return v.renderConfirmation(id, http.StatusOK, d)
 	}
-	in := confirm.AnswerInput{ID: id, Action: d.action, Content: d.content, Reason: d.reason, SecondStep: typed["second_step"] != ""}
+	in := confirm.AnswerInput{ID: id, Action: d.action, Content: d.content, Reason: d.reason, SecondStep: typed["second_step"] != "", Figures: v.lang.ReadFigures}
 	var issues []models.Issue
 	in.Version, issues = version(typed["version"])
 	err := invalid(issues)
@@ -188,7 +188,7 @@ func (v *visit) secondStep(id string, in confirm.AnswerInput, d draft, unticked 
 	if err != nil {
 		return err
 	}
-	values, issues, err := confirm.Preview(page.Questions, in.Content, v.meantZone())
+	values, issues, err := confirm.Preview(page.Questions, confirm.WithFigures(page.Questions, in.Content, in.Figures), v.meantZone())
 	if err != nil {
 		return err
 	}

@@ -281,6 +281,33 @@ func TestEveryKindOfFieldHasItsControl(t *testing.T) {
 	d.isTaken(id, `{"action":"accept","content":{"colour":"red","day":"2026-10-06","flag":false,"mail":"b@example.com","many":"8","moment":"2026-10-06T08:00:00+02:00","number":12.50,"page":"https://example.com/x","plain":"hello","size":"l","tags":["x","z"],"titled":["e"],"whole":5}}`)
 }
 
+func TestDecimalsOfOtherServersFormsAreReadAsThePersonWrites(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ask := asks(`"share": {"type": "number", "title": "Share", "minimum": 0.5, "maximum": 9999.25, "default": 1234.5}`, `"share"`)
+	for _, c := range []struct{ language, stands, limits, typed, shown, taken string }{
+		{"de", "1234,5", "Eine Zahl von 0,5 bis 9.999,25.", "1.234,50", "1.234,50", "1234.50"}, {"de", "1234,5", "", "1.234", "1.234", "1234"}, {"de", "1234,5", "", "12.5", "12,5", "12.5"},
+		{"en", "1234.5", "A number from 0.5 to 9,999.25.", "1,234.50", "1,234.50", "1234.50"},
+	} {
+		id := d.forward(d.robot(), ask)
+		fiona := d.signedIn("fiona")
+		fiona.headers = map[string]string{"Accept-Language": c.language}
+		seen := fiona.get("/confirmations/" + id)
+		if got := seen.doc.Find("[name='content.share']").AttrOr("value", ""); got != c.stands {
+			t.Errorf("%s: the field holds %q", c.language, got)
+		}
+		seen.wants(t, "server-form", c.limits)
+		refused := fiona.send(seen, "answer-form", url.Values{"action": {"accept"}, "content.share": {"1.2.3,4"}})
+		if got := refused.doc.Find("[name='content.share']").AttrOr("value", ""); got != "1.2.3,4" || refused.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d, and typed is %q", c.language, refused.status, got)
+		}
+		again := fiona.send(seen, "answer-form", url.Values{"action": {"accept"}, "content.share": {c.typed}})
+		again.wants(t, "given", c.shown)
+		fiona.follow(fiona.send(again, "second-step-form", one("action", "accept", "second_step", "yes")))
+		d.isTaken(id, `{"action":"accept","content":{"share":`+c.taken+`}}`)
+	}
+}
+
 func TestSeveralQuestionsAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

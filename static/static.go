@@ -31,8 +31,8 @@ var sources embed.FS
 // bundles says which sources make up an asset, in their order.
 var bundles = map[string][]string{
 	"css/app.css": {"css/tokens.css", "css/base.css", "css/layout.css", "css/components.css", "css/print.css"},
-	// What lists do without, and what the pages of one record do without too, so that the pages people open
-	// most stay small.
+	// What only some kinds of pages need (views.Assets), so that the pages people open most stay small.
+	"css/lists.css":    {"css/lists.css"},
 	"css/records.css":  {"css/records.css"},
 	"css/settings.css": {"css/settings.css"},
 	"js/app.js":        {"js/app.js", "js/passkey.js", "js/upload.js"},

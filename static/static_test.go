@@ -43,14 +43,26 @@ func TestOtherPathsGiveNothing(t *testing.T) {
 
 func TestStyleAndScriptStaySmall(t *testing.T) {
 	t.Parallel()
-	css, _ := File("css/app.css")
-	records, _ := File("css/records.css")
-	js, _ := File("js/app.js")
-	if sum := len(css.Body) + len(js.Body); sum >= 48_000 {
-		t.Errorf("style and script of a list are %d bytes, want less than 48,000", sum)
+	size := func(names ...string) (sum int) {
+		for _, name := range names {
+			a, _ := File(name)
+			sum += len(a.Body)
+		}
+		return sum
 	}
-	if len(records.Body) >= 34_000 {
-		t.Errorf("the style of records is %d bytes, want less than 34,000", len(records.Body))
+	for kind, c := range map[string]struct {
+		sheets []string
+		most   int
+	}{
+		"lists":   {[]string{"css/lists.css"}, 44_000},
+		"records": {[]string{"css/records.css"}, 54_000},
+		"others":  {[]string{"css/lists.css", "css/records.css", "css/settings.css"}, 71_000},
+	} {
+		if sum := size("css/app.css", "js/app.js") + size(c.sheets...); sum >= c.most {
+			t.Errorf("style and script of %s are %d bytes, want less than %d", kind, sum, c.most)
+		} else {
+			t.Logf("style and script of %s are %d bytes", kind, sum)
+		}
 	}
 }
 
@@ -77,7 +89,7 @@ func TestTheStyleSheetKeepsEveryClass(t *testing.T) {
 	class := regexp.MustCompile(`\.[A-Za-z_][\w-]*`)
 	comment := regexp.MustCompile(`(?s)/\*.*?\*/`)
 	there := map[string]int{}
-	for _, sheet := range []string{"css/app.css", "css/records.css", "css/settings.css"} {
+	for _, sheet := range []string{"css/app.css", "css/lists.css", "css/records.css", "css/settings.css"} {
 		served, _ := File(sheet)
 		for _, c := range class.FindAllString(string(served.Body), -1) {
 			there[c]++

@@ -104,6 +104,17 @@ func (p CasePage) told() []HandoverView {
 
 func (p CasePage) earlierHandovers() []HandoverView { return p.Handovers[len(p.told()):] }
 
+// unlikeStop leaves out what stands with the stop word for word.
+func (p CasePage) unlikeStop(all []Evidence) []Evidence {
+	var out []Evidence
+	for _, e := range all {
+		if e.AsSent == "" || !slices.ContainsFunc(p.stop().Evidence, func(s Evidence) bool { return s.Title == e.Title && s.AsSent == e.AsSent }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 func (p CasePage) compared() []Evidence { return p.evidenceOf(true) }
 
 func (p CasePage) notCompared() []Evidence { return p.evidenceOf(false) }

@@ -27,6 +27,10 @@ type Duplicate struct {
 	VerdictTone ui.Tone
 	VerdictURL  templ.SafeURL
 	Open        bool // shown unfolded
+	// BesideURL leads to the page with this one shown field by field; "" where it is so shown. Chosen is the one
+	// such a link led to.
+	BesideURL   templ.SafeURL
+	Chosen      bool
 	ThisTitle   ui.Foreign
 	ThatTitle   ui.Foreign
 	Rows        []ui.CompareRow

@@ -20,7 +20,7 @@ func TestGalleryIsWrittenForLookingAt(t *testing.T) {
 	if dir == "" {
 		t.Skip("APDESK_GALLERY names no directory")
 	}
-	for _, name := range []string{"css/app.css", "css/records.css", "css/settings.css", "js/app.js", "favicon.svg"} {
+	for _, name := range []string{"css/app.css", "css/lists.css", "css/records.css", "css/settings.css", "js/app.js", "favicon.svg"} {
 		a, _ := static.File(name)
 		file := filepath.Join(dir, filepath.Base(name))
 		if err := os.WriteFile(file, a.Body, 0o644); err != nil {
@@ -34,7 +34,7 @@ func TestGalleryIsWrittenForLookingAt(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			html := b.String()
-			for _, asset := range []string{"css/app.css", "css/records.css", "css/settings.css", "js/app.js", "favicon.svg"} {
+			for _, asset := range []string{"css/app.css", "css/lists.css", "css/records.css", "css/settings.css", "js/app.js", "favicon.svg"} {
 				html = strings.ReplaceAll(html, static.URL(asset), filepath.Base(asset))
 			}
 			html = strings.Replace(html, `<html lang="en"`, `<html lang="en" data-theme="`+theme+`"`, 1)

@@ -7,10 +7,34 @@ import (
 )
 
 // Assets are the content-hashed addresses of the style sheets, the script and
-// the icon. Records is the style of everything but lists, "" on a list;
-// Settings that of everything but lists and the pages of one record.
+// the icon. Every page has the sheet CSS; of the others it takes those of its kind.
 type Assets struct {
-	CSS, Records, Settings, JS, Icon string
+	CSS, Lists, Records, Settings, JS, Icon string
+}
+
+// kind says what a page shows, and so which style it needs.
+type kind int
+
+const (
+	anyKind kind = iota // all style there is
+	aList
+	aRecord // one case, approval, confirmation, hold or invoice
+)
+
+func (p Page) of(k kind) Page {
+	p.kind = k
+	return p
+}
+
+// sheets are the style sheets beside the common one.
+func (p Page) sheets() []string {
+	switch p.kind {
+	case aList:
+		return []string{p.Assets.Lists}
+	case aRecord:
+		return []string{p.Assets.Records}
+	}
+	return []string{p.Assets.Lists, p.Assets.Records, p.Assets.Settings}
 }
 
 // Page is what stands around the content of every page.
@@ -48,6 +72,8 @@ type Page struct {
 	KeysURL, MeURL templ.SafeURL
 	// Here is the record the page is about; nil on other pages.
 	Here *Here
+
+	kind kind
 }
 
 // Bell says how much a person was told and has not read.

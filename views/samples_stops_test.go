@@ -74,5 +74,23 @@ func withStops(pages map[string]templ.Component) map[string]templ.Component {
 	for _, code := range stopCodes {
 		pages["stop-"+code] = views.Case(stopped(code))
 	}
+	pages["stop-alike"] = views.Case(manyAlike())
 	return pages
+}
+
+// manyAlike is a case with eleven invoices that look alike, of which three are shown whole.
+func manyAlike() views.CasePage {
+	p := stopped("DUPLICATE_INVOICE")
+	whole := sampleDuplicates().Items[0]
+	d := &views.Duplicates{Lead: "11 invoices the desk has seen may be this one again. It is for a person to judge."}
+	for i := range 11 {
+		one := whole
+		one.Open = i == 0
+		if i >= 3 {
+			one.Rows, one.Cases, one.Approvals, one.BesideURL = nil, nil, nil, "/cases/case_01k6v8a?beside=5105600098#beside"
+		}
+		d.Items = append(d.Items, one)
+	}
+	p.Duplicates = d
+	return p
 }

@@ -45,8 +45,9 @@ func samplePage(title, current string) views.Page {
 		return views.NavItem{Label: label, URL: templ.SafeURL(url), Count: count, CountIs: "open", Current: url == current, TestID: test}
 	}
 	return views.Page{
-		Title:   title,
-		Assets:  views.Assets{CSS: static.URL("css/app.css"), Records: static.URL("css/records.css"), Settings: static.URL("css/settings.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")},
+		Title: title,
+		Assets: views.Assets{CSS: static.URL("css/app.css"), Lists: static.URL("css/lists.css"), Records: static.URL("css/records.css"), Settings: static.URL("css/settings.css"),
+			JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")},
 		CSRF:    "csrf-sample",
 		LiveURL: "/live?topic=queue:procurement",
 		SelfURL: templ.SafeURL(current),

@@ -210,8 +210,8 @@ func uiPage() templ.Component {
 			}
 		}
 		put(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Parts of the pages · apdesk</title>`)
-		put(`<link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="icon" type="image/svg+xml" href="%s"><script src="%s" defer></script></head><body><main class="shell__main" id="main" tabindex="-1"><h1>Parts of the pages</h1>`,
-			static.URL("css/app.css"), static.URL("css/records.css"), static.URL("css/settings.css"), static.URL("favicon.svg"), static.URL("js/app.js"))
+		put(`<link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="icon" type="image/svg+xml" href="%s"><script src="%s" defer></script></head><body><main class="shell__main" id="main" tabindex="-1"><h1>Parts of the pages</h1>`,
+			static.URL("css/app.css"), static.URL("css/lists.css"), static.URL("css/records.css"), static.URL("css/settings.css"), static.URL("favicon.svg"), static.URL("js/app.js"))
 		all := specimens()
 		for _, name := range components() {
 			put(`<section class="block" id="part-%s"><h2 class="block__title">%s</h2>`, name, name)
@@ -263,10 +263,12 @@ func TestThePageOfPartsIsWritten(t *testing.T) {
 	css, _ := static.File("css/app.css")
 	records, _ := static.File("css/records.css")
 	settings, _ := static.File("css/settings.css")
+	lists, _ := static.File("css/lists.css")
 	js, _ := static.File("js/app.js")
 	html := strings.NewReplacer(
 		`<link rel="stylesheet" href="`+static.URL("css/app.css")+`">`, "<style>"+string(css.Body)+"</style>",
 		`<link rel="stylesheet" href="`+static.URL("css/records.css")+`">`, "<style>"+string(records.Body)+"</style>",
+		`<link rel="stylesheet" href="`+static.URL("css/lists.css")+`">`, "<style>"+string(lists.Body)+"</style>",
 		`<link rel="stylesheet" href="`+static.URL("css/settings.css")+`">`, "<style>"+string(settings.Body)+"</style>",
 		`<link rel="icon" type="image/svg+xml" href="`+static.URL("favicon.svg")+`">`, "",
 		`<script src="`+static.URL("js/app.js")+`" defer></script>`, `<script type="module">`+string(js.Body)+"</script>",

@@ -3,6 +3,8 @@ package pages
 import (
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/apdesk/apdesk/models"
 	"github.com/apdesk/apdesk/views"
 	"github.com/apdesk/apdesk/views/ui"
@@ -31,13 +33,27 @@ func (v *visit) duplicates(found models.Duplicates) *views.Duplicates {
 	if found.More {
 		out.More = v.tr("There are more; the %d likeliest are shown.", len(found.Candidates))
 	}
+	asked := v.c.Query(besideParam)
 	for i, c := range found.Candidates {
 		d := v.duplicate(found.This, c)
-		d.Open = i == 0
+		chosen := asked != "" && asked == c.Invoice.InvoiceID
+		d.Open = chosen || asked == "" && i == 0
+		if i >= wholeDuplicates && !chosen {
+			d.Rows, d.Cases, d.Approvals = nil, nil, nil
+			d.BesideURL = withQuery(withFrom(templ.SafeURL(v.c.Path()), v.from()), besideParam, c.Invoice.InvoiceID) + "#beside"
+		}
+		d.Chosen = chosen
 		out.Items = append(out.Items, d)
 	}
 	return out
 }
+
+// wholeDuplicates are shown field by field; each further one is a row that leads to the page with it so shown, as
+// besideParam names it.
+const (
+	wholeDuplicates = 3
+	besideParam     = "beside"
+)
 
 func (v *visit) duplicate(this models.SeenInvoice, c models.DuplicateCandidate) views.Duplicate {
 	that := c.Invoice

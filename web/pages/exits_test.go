@@ -208,3 +208,31 @@ func TestTheLeadChoosesAmongThoseWhoMayDecide(t *testing.T) {
 		t.Errorf("trying it on the matrix leads to %q", href)
 	}
 }
+
+// Of many look-alikes three are shown field by field, and a link shows any other so.
+func TestEveryLookAlikeCanBeCompared(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, id := range []string{"5105600091", "5105600092", "5105600093", "5105600094", "5105600095"} {
+		d.handOver(d.robot(), strings.NewReplacer("5105600123", id, "2026-10-03", "2026-09-29").Replace(poClosed))
+	}
+	id := d.handOver(d.robot(), duplicate)
+	anna := d.signedIn("anna")
+	seen := anna.get("/cases/" + id + "?from=%2Fqueues%2Fap")
+	all, links := seen.doc.Find("[data-testid=duplicate]"), seen.doc.Find("[data-testid=beside]")
+	if all.Length() < 5 || all.Find("table").Length() != 3 || links.Length() != all.Length()-3 {
+		t.Fatalf("%d look-alikes with %d tables and %d links", all.Length(), all.Find("table").Length(), links.Length())
+	}
+	row := all.Last()
+	then := anna.get(strings.TrimSuffix(links.Last().AttrOr("href", ""), "#beside"))
+	chosen := then.doc.Find("details#beside[open]")
+	if chosen.AttrOr("data-invoice", "") != row.AttrOr("data-invoice", "-") || chosen.Find("table").Length() != 1 {
+		t.Errorf("the link of %s shows %s", row.AttrOr("data-invoice", ""), chosen.AttrOr("data-invoice", "nothing"))
+	}
+	if then.doc.Find("[data-testid=duplicate][open]").Length() != 1 || then.doc.Find("[data-testid=around-list]").Length() != 1 {
+		t.Error("others stand open too, or the list the person came from is lost")
+	}
+	if live := then.doc.Find("body").AttrOr("data-live-page", ""); !strings.Contains(live, "beside=") {
+		t.Errorf("a refresh asks for %q, without the one compared", live)
+	}
+}

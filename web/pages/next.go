@@ -132,14 +132,24 @@ func (v *visit) fromHere(address templ.SafeURL) templ.SafeURL {
 // self is the address of a record's page with what it is shown by.
 func (v *visit) self(page templ.SafeURL) templ.SafeURL {
 	self := withFrom(page, v.from())
-	if form := strings.Clone(v.c.Query("draft")); isDraftForm(form) && v.c.Method() == fiber.MethodGet {
-		sep := "?"
-		if strings.Contains(string(self), "?") {
-			sep = "&"
-		}
-		self += templ.SafeURL(sep + "draft=" + url.QueryEscape(form))
+	if v.c.Method() != fiber.MethodGet {
+		return self
+	}
+	if form := v.c.Query("draft"); isDraftForm(form) {
+		self = withQuery(self, "draft", form)
+	}
+	if beside := v.c.Query(besideParam); beside != "" {
+		self = withQuery(self, besideParam, beside)
 	}
 	return self
+}
+
+func withQuery(page templ.SafeURL, name, value string) templ.SafeURL {
+	sep := "?"
+	if strings.Contains(string(page), "?") {
+		sep = "&"
+	}
+	return page + templ.SafeURL(sep+name+"="+url.QueryEscape(value))
 }
 
 // origin is a list that records are gone through along.

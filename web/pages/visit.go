@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
@@ -141,7 +140,8 @@ func confirmationURL(id string) templ.SafeURL {
 func queueURL(q models.Queue) string { return "/queues/" + string(q) }
 
 func assets() views.Assets {
-	return views.Assets{CSS: static.URL("css/app.css"), Records: static.URL("css/records.css"), Settings: static.URL("css/settings.css"), JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")}
+	return views.Assets{CSS: static.URL("css/app.css"), Lists: static.URL("css/lists.css"), Records: static.URL("css/records.css"), Settings: static.URL("css/settings.css"),
+		JS: static.URL("js/app.js"), Icon: static.URL("favicon.svg")}
 }
 
 // form is what every form of a page begins with.
@@ -158,11 +158,6 @@ func (v *visit) page(title string, self templ.SafeURL, live string) (views.Page,
 		Title: title, Assets: assets(), CSRF: v.csrf, SelfURL: self, Now: v.now.UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
 		Person:    &views.Person{Name: v.id.User.Name, Roles: v.roleTitles(v.by.Roles), SignOutURL: "/logout"},
 		SwitchURL: "/workspace", Flashes: v.flashed(),
-	}
-	if isList(pathOf(self)) {
-		p.Assets.Records, p.Assets.Settings = "", ""
-	} else if isRecord(kindOf(pathOf(self))) {
-		p.Assets.Settings = ""
 	}
 	if live != "" {
 		p.LiveURL = string(v.link("/live", "topic", live))
@@ -182,11 +177,6 @@ func (v *visit) plainPage(title string) views.Page {
 		Person:    &views.Person{Name: v.id.User.Name, Roles: v.roleTitles(v.by.Roles), SignOutURL: "/logout"},
 		SwitchURL: "/workspace", Workspaces: []views.Workspace{{ID: v.ws.ID, Name: v.ws.Name, Current: true}},
 		Nav: v.nav("", &figuresBeside{})}
-}
-
-// isList says which pages do with the style of lists.
-func isList(path string) bool {
-	return path == "/" || path == allCasesPath || strings.HasPrefix(path, "/queues/") || path == "/approvals" || path == "/confirmations" || path == "/holds"
 }
 
 func (v *visit) nav(self templ.SafeURL, beside *figuresBeside) []views.NavGroup {

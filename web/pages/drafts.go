@@ -230,7 +230,7 @@ func (u unsent) kept(d models.Draft) views.Kept {
 func (v *visit) keptDraft(d models.Draft) views.Kept {
 	out := views.Kept{Key: draftKey(d.Subject, d.Form), At: v.timeOfDay(d.SavedAt)}
 	for _, field := range d.Typed() {
-		if entry, ok := draftEntry(field); ok {
+		if entry, ok := v.draftEntry(field); ok {
 			out.Typed = append(out.Typed, entry)
 		}
 	}
@@ -327,15 +327,20 @@ func isDrafted(page confirm.Page) bool {
 }
 
 // draftEntry shows a field of a draft; ok says whether there is anything to see.
-func draftEntry(f models.DraftField) (ui.Entry, bool) {
+func (w words) draftEntry(f models.DraftField) (ui.Entry, bool) {
 	name := f.Name
 	for _, prefix := range []string{"input.", "content.", proposedPrefix} {
 		name = strings.TrimPrefix(name, prefix)
 	}
-	if strings.TrimSpace(f.Value) == "" || strings.HasPrefix(f.Name, proposedPrefix) && !strings.Contains(name, ".") {
+	switch {
+	case strings.TrimSpace(f.Value) == "" || strings.HasPrefix(f.Name, proposedPrefix) && !strings.Contains(name, "."):
 		return ui.Entry{}, false
+	case f.Name == "exit":
+		return ui.Entry{Key: "exit", Label: ui.Foreign(w.tr("You chose")), Value: ui.TextValue(w.exit(f.Value))}, true
+	case strings.HasPrefix(f.Name, "content."): // asked by another server, in its words
+		return ui.Entry{Key: ui.Foreign(f.Name), Label: ui.Label(name), Value: ui.TextValue(f.Value)}, true
 	}
-	return ui.Entry{Key: ui.Foreign(f.Name), Label: ui.Label(name), Value: ui.TextValue(f.Value)}, true
+	return ui.Entry{Key: ui.Foreign(f.Name), Label: w.inputLabel(name), Value: ui.TextValue(w.inputText(name, f.Value))}, true
 }
 
 // keptForm is what was sent after the session had ended, as the sign-in form carries it along.
@@ -355,11 +360,11 @@ func (k keptForm) text() string {
 	return string(raw)
 }
 
-// entries shows what is carried along.
-func (k keptForm) entries() []ui.Entry {
+// keptEntries shows what a form carries along.
+func (w words) keptEntries(k keptForm) []ui.Entry {
 	var out []ui.Entry
 	for _, f := range k.Fields {
-		if entry, ok := draftEntry(f); ok {
+		if entry, ok := w.draftEntry(f); ok {
 			out = append(out, entry)
 		}
 	}

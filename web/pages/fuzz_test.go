@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/apdesk/apdesk/views/lang"
 )
 
 // FuzzLocalPath: an address to go on to is one of the desk's own, however a browser reads it.
@@ -73,7 +75,7 @@ func FuzzReadKeptForm(f *testing.F) {
 		if _, _, isForm := readDraftKey(kept.Draft); !isForm {
 			t.Errorf("%q is kept for %q", text, kept.Draft)
 		}
-		kept.entries()
+		(words{lang: lang.English()}).keptEntries(kept)
 		if again := kept.text(); again != "" {
 			if _, ok := readKeptForm(again); !ok {
 				t.Errorf("%q is written as %q, which is not read", text, again)

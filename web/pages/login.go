@@ -183,7 +183,7 @@ func (w words) keptWords(text string) *views.Conflict {
 	if !ok {
 		return nil
 	}
-	return &views.Conflict{Text: w.endedBefore() + " " + w.keptAsDraft(), Typed: kept.entries()}
+	return &views.Conflict{Text: w.endedBefore() + " " + w.keptAsDraft(), Typed: w.keptEntries(kept)}
 }
 
 // keepFor makes a draft of what a sign-in form carried along, for whoever signed in.

@@ -519,3 +519,23 @@ func TestTheSheetOfAPagePromisesWhatThePageHas(t *testing.T) {
 		}
 	}
 }
+
+// What is kept of a form is shown in the reader's words: field, exit and day.
+func TestAKeptTextIsShownInTheReadersWords(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.handOver(d.robot(), poClosed)
+	petra := d.inGerman("petra")
+	p := petra.get("/cases/" + id)
+	_, typed := p.fill(t, "decision-form", one("exit", "use_other_po", "input.po_id", "4500018999", "reason", "Steht in der Mail.", "window", "one", "made", p.doc.Find("body").AttrOr("data-now", "")))
+	if got := petra.do(http.MethodPost, "/drafts", typed); got.status != http.StatusNoContent {
+		t.Fatal(got.status)
+	}
+	typed.Set("window", "two")
+	typed.Set("reason", "Anders.")
+	clash := petra.do(http.MethodPost, "/drafts", typed)
+	clash.wants(t, "other-window", "Bestellnummer", "4500018999", "Begründung", "Steht in der Mail.", "Andere Bestellung verwenden")
+	if shown := clash.doc.Find("[data-testid=other-window]").Text(); strings.Contains(shown, "use_other_po") {
+		t.Errorf("an exit is shown as its code: %s", shown)
+	}
+}

@@ -125,33 +125,37 @@ type liveStream struct {
 // serve writes until the session ends, the page is left, its time is up or the desk shuts down.
 func (s *liveStream) serve(conn net.Conn) {
 	defer s.unsubscribe()
-	defer func() { _ = conn.Close() }()                         // it is given up either way
+	defer func() { _ = conn.Close() }() // it is given up either way
+
 	if conn.SetWriteDeadline(time.Now().Add(LiveTime)) != nil { // a connection's time, not the desk's
 		return
 	}
-	if _, err := conn.Write(append(s.head, "retry: 3000\n\n"...)); err != nil {
+	if say(conn, string(s.head)+"retry: 3000\n\n") != nil {
 		return
 	}
 	s.head = nil
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		line := ": still here\n\n"
+		told := false
 		select {
 		case <-s.app.Done():
 			return
 		case <-beat.C:
 		case <-s.wake:
-			line = "data: changed\n\n"
+			told = true
 		}
 		if !<-s.goesOn() {
 			return
 		}
-		if _, err := io.WriteString(conn, line); err != nil {
-			return
-		}
-		if strings.HasPrefix(line, ":") {
+		if !told {
+			if say(conn, ": still here\n\n") != nil {
+				return
+			}
 			continue
+		}
+		if say(conn, "data: changed\n\n") != nil {
+			return
 		}
 		pause := time.NewTimer(settle)
 		select {
@@ -177,4 +181,9 @@ func (s *liveStream) goesOn() <-chan bool {
 		answer <- s.alive(s.app)
 	}()
 	return answer
+}
+
+func say(conn io.Writer, line string) error {
+	_, err := io.WriteString(conn, line)
+	return err
 }

@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -124,7 +125,7 @@ func TestEveryColumnOfAccessCounts(t *testing.T) {
 				}
 				defer rows.Close()
 				names, err = rows.Columns()
-				return err
+				return errors.Join(err, rows.Err())
 			})
 			if err != nil || len(names) < 3 {
 				t.Fatal(table, names, err)

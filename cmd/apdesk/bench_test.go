@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -384,12 +385,13 @@ func callTool(ctx context.Context, client *http.Client, url string, tok token, t
 // echoAddress makes this test program an echo server instead; see startEcho.
 const echoAddress = "APDESK_BENCH_ECHO"
 
-// startEcho runs a bare SDK server in a process of its own, as the desk is.
+// startEcho runs a bare SDK server in a process of its own, as the desk is, with the desk's setting of the
+// collector.
 func startEcho(b *testing.B) (url string) {
 	b.Helper()
 	address := freeAddress(b)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), echoAddress+"="+address)
+	cmd.Env = append(os.Environ(), echoAddress+"="+address, "GOGC="+cmp.Or(os.Getenv("GOGC"), "400"))
 	cmd.Stderr = os.Stderr
 	if err := start(cmd); err != nil {
 		b.Fatal(err)

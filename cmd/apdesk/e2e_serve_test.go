@@ -157,3 +157,12 @@ func TestTheDemoDoesWhatItsDataSetSays(t *testing.T) {
 		}
 	}
 }
+
+// What a desk holds is small, so it is collected less often than a program usually is.
+func TestADeskIsCollectedLessOften(t *testing.T) {
+	t.Parallel()
+	d := startDesk(t, sqliteFile(t))
+	if got := d.metric(t, "go_gc_gogc_percent"); got != "400" {
+		t.Errorf("the heap grows by %q percent before it is collected", got)
+	}
+}

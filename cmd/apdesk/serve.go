@@ -113,6 +113,7 @@ func (c serveCmd) serve(e *env, store *models.Store, key []byte, publicURL, mcpU
 	worker := models.NewWorker(store, e.log, models.HouseKeeping(), cases.Jobs(), grants.Jobs(), confirmations.Jobs(), models.AuditJobs(checkpoints))
 	var background sync.WaitGroup
 	background.Go(func() { worker.Run(ctx) })
+	collectLess()
 	background.Go(func() { returnMemory(ctx) })
 	if people != nil {
 		background.Go(func() {

@@ -36,7 +36,8 @@ func (s *Store) accessState(ctx context.Context) (state int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return state, firstRow(rows, &state)
+	err = firstRow(rows, &state)
+	return state, err
 }
 
 // identity is what was kept of a credential in a state.

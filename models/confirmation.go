@@ -152,16 +152,23 @@ func (tx *Tx) CheckBlocked(action string) error {
 }
 
 // CheckBlocked is Tx.CheckBlocked outside a transaction, by the settings as they were when the principal's token
-// was looked at.
+// was looked at, or as they are now for who came with a token of another issuer.
 func (s *Store) CheckBlocked(ctx context.Context, by Principal, action string) error {
 	if !by.remote() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, acquireTime)
+	defer cancel()
+	state := by.access
+	if state == 0 {
+		var err error
+		if state, err = s.accessState(ctx); err != nil {
+			return translate(err)
+		}
+	}
 	b := block{by.WorkspaceID, action, by.Channel}
-	blocked, known := s.access.blocked(by.access, b)
+	blocked, known := s.access.blocked(state, b)
 	if !known {
-		ctx, cancel := context.WithTimeout(ctx, acquireTime)
-		defer cancel()
 		state, blocks, err := s.readBlocks(ctx)
 		if err != nil {
 			return translate(err)

@@ -65,12 +65,7 @@ type caseRow struct {
 	ClaimedByName string
 }
 
-const (
-	claimedByName = `COALESCE((SELECT u.name FROM users u WHERE u.id = cases.claimed_by_id), '') AS claimed_by_name`
-	selectCaseRow = `cases.*, ` + claimedByName
-	// selectView is what a CaseView shows, without the columns of lists and clocks: agents ask for it all the time.
-	selectView = `id, workspace_id, status, code, queue, reason, version, invoice, agent_id, claimed_by_id, claimed_until, due_at, instruction, created_at, ` + claimedByName
-)
+const selectCaseRow = `cases.*, COALESCE((SELECT u.name FROM users u WHERE u.id = cases.claimed_by_id), '') AS claimed_by_name`
 
 func summaryOf(row caseRow, now models.Time) CaseSummary {
 	out := CaseSummary{CaseID: row.ID, Status: row.Status, Queue: row.Queue, Reason: row.Reason, Version: row.Version,
@@ -92,7 +87,7 @@ func (s *Service) Get(ctx context.Context, by models.Principal, caseID string) (
 	}
 	var out CaseView
 	err := s.store.View(ctx, by, func(tx *models.Tx) error {
-		row, private, err := readColumns(tx, selectView, caseID)
+		row, private, err := readCase(tx, caseID)
 		if err != nil {
 			return err
 		}
@@ -125,12 +120,7 @@ func (s *Service) Await(ctx context.Context, by models.Principal, caseID string,
 
 // readCase finds a case that the principal may read, and says whether it may see tax and bank data.
 func readCase(tx *models.Tx, id string) (caseRow, bool, error) {
-	return readColumns(tx, selectCaseRow, id)
-}
-
-// readColumns is readCase for who needs a part of the columns.
-func readColumns(tx *models.Tx, columns, id string) (caseRow, bool, error) {
-	row, err := models.One[caseRow](tx, "SELECT "+columns+" FROM cases WHERE cases.id = ? AND cases.workspace_id = ?", id, tx.By.WorkspaceID)
+	row, err := models.One[caseRow](tx, "SELECT "+selectCaseRow+" FROM cases WHERE cases.id = ? AND cases.workspace_id = ?", id, tx.By.WorkspaceID)
 	if errors.Is(err, models.ErrNoRow) {
 		return row, false, models.Missing("case", clipID(id))
 	}
@@ -148,7 +138,7 @@ func readColumns(tx *models.Tx, columns, id string) (caseRow, bool, error) {
 }
 
 func viewOf(tx *models.Tx, row caseRow, private bool) (CaseView, error) {
-	rows, err := models.All[models.Handover](tx, "SELECT at, run_id, agent_name, body FROM handovers WHERE case_id = ? ORDER BY at, id", row.ID)
+	rows, err := models.All[models.Handover](tx, "SELECT * FROM handovers WHERE case_id = ? ORDER BY at, id", row.ID)
 	if err != nil {
 		return CaseView{}, err
 	}

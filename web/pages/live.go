@@ -47,13 +47,14 @@ func (v *visit) live() error {
 	answer := &v.c.Context().Response
 	answer.SetConnectionClose() // which is where it ends: it has no length
 	stream := &liveStream{app: v.p.app, log: v.p.log, alive: v.stillSignedIn(), head: slices.Clone(answer.Header.Header())}
-	// Subscribe before the first byte: what changes from here on is told.
-	stream.wake, stream.unsubscribe = v.p.store.Hub().Subscribe(topics...)
+	hub := v.p.store.Hub()
 	v.c.Context().HijackSetNoResponse(true)
 	v.c.Context().Hijack(func(conn net.Conn) {
 		if server, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 			conn = server.UnsafeConn() // without the buffer of what else the page may have sent
 		}
+		// Subscribe before the first byte: what changes from here on is told.
+		stream.wake, stream.unsubscribe = hub.Subscribe(topics...)
 		go stream.serve(conn)
 	})
 	return nil

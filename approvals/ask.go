@@ -24,10 +24,7 @@ func (s *Service) AskAgent(ctx context.Context, by models.Principal, requestID, 
 	if err := by.NeedPerson(); err != nil {
 		return err
 	}
-	question, why := models.FreeText(question, maxReason)
-	if why == "" && question == "" {
-		why = "is required: what the agent should answer"
-	}
+	question, why := models.NeededText(question, maxReason, "is required: what the agent should answer")
 	if why != "" {
 		return models.Invalid(models.Issue{Path: "/question", Message: why})
 	}

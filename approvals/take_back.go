@@ -258,13 +258,7 @@ func mayRevoke(tx *models.Tx, r models.ApprovalRequest) error {
 		map[string]any{"permission": "asker", "request_id": r.ID})
 }
 
-func checkReason(reason string) (string, error) {
-	kept, why := models.FreeText(reason, maxReason)
-	if why != "" {
-		return "", models.Invalid(models.Issue{Path: "/reason", Message: why})
-	}
-	return kept, nil
-}
+func checkReason(reason string) (string, error) { return models.CheckReason(reason, maxReason) }
 
 func orElse(s, otherwise string) string {
 	if s = strings.TrimSpace(s); s != "" {

@@ -93,13 +93,7 @@ func (tx *Tx) notOneself(userID string) error {
 		map[string]any{"reason": "oneself"})
 }
 
-func checkReason(reason string) (string, error) {
-	kept, why := FreeText(reason, MaxReason)
-	if why != "" {
-		return "", Invalid(Issue{"/reason", why})
-	}
-	return kept, nil
-}
+func checkReason(reason string) (string, error) { return CheckReason(reason, MaxReason) }
 
 // keepAnAdmin refuses to take away the last active admin of the workspace.
 func (tx *Tx) keepAnAdmin(m member) error {

@@ -160,10 +160,7 @@ func (tx *Tx) addRoles(userID string, roles []Role) error {
 const maxKnownName = 255
 
 func (tx *Tx) addUser(n NewUser, email string) (User, error) {
-	name, why := FreeLine(n.Name, maxKnownName)
-	if why == "" && name == "" {
-		why = "must not be empty for a new user"
-	}
+	name, why := NeededLine(n.Name, maxKnownName, "must not be empty for a new user")
 	if why != "" {
 		return User{}, Invalid(Issue{"/name", why})
 	}

@@ -33,13 +33,36 @@ func FreeLine(text string, most int) (kept, why string) {
 	return bounded(strings.Join(strings.Fields(text), " "), most)
 }
 
-// checkedName is FreeLine for a name, which must be there.
-func checkedName(name string, most int) (kept, why string) {
-	kept, why = FreeLine(name, most)
+// NeededText is FreeText for a text that must be there: missing says why it cannot be left out; "": it can.
+func NeededText(text string, most int, missing string) (kept, why string) {
+	kept, why = FreeText(text, most)
 	if why == "" && kept == "" {
-		why = "must not be empty"
+		why = missing
 	}
 	return kept, why
+}
+
+// NeededLine is FreeLine for a line that must be there; missing says why.
+func NeededLine(text string, most int, missing string) (kept, why string) {
+	kept, why = FreeLine(text, most)
+	if why == "" && kept == "" {
+		why = missing
+	}
+	return kept, why
+}
+
+// checkedName is a name, which must be there.
+func checkedName(name string, most int) (kept, why string) {
+	return NeededLine(name, most, "must not be empty")
+}
+
+// CheckReason is FreeText for a reason that may be left out.
+func CheckReason(reason string, most int) (kept string, err error) {
+	kept, why := FreeText(reason, most)
+	if why != "" {
+		return "", Invalid(Issue{"/reason", why})
+	}
+	return kept, nil
 }
 
 // CheckFreeText says why a text cannot be one that FreeText keeps, whatever its length, "" when it can.

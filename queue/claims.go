@@ -185,10 +185,7 @@ func (s *Service) AddComment(ctx context.Context, by models.Principal, caseID, t
 	if err := by.NeedPerson(); err != nil {
 		return s.refusedOnCase(ctx, by, caseID, refusedAs, err)
 	}
-	text, why := models.FreeText(text, maxLongText)
-	if why == "" && text == "" {
-		why = "must not be empty"
-	}
+	text, why := models.NeededText(text, maxLongText, "must not be empty")
 	if why != "" {
 		return models.Invalid(models.Issue{Path: "/text", Message: why})
 	}

@@ -89,10 +89,7 @@ func (s *Service) OpenReview(tx *models.Tx, request models.ApprovalRequest, invo
 // request's case for questions, which opens when caseID names none that is open; the case's id is the
 // answer. It fails with VALIDATION_ERROR on /question, and CONFLICT while an earlier question waits.
 func (s *Service) AskAgent(tx *models.Tx, request models.ApprovalRequest, invoice models.Invoice, caseID, question string) (string, error) {
-	question, why := models.FreeText(question, maxLongText)
-	if why == "" && question == "" {
-		why = "must be filled in"
-	}
+	question, why := models.NeededText(question, maxLongText, "must be filled in")
 	if why != "" {
 		return "", models.Invalid(models.Issue{Path: "/question", Message: why})
 	}

@@ -226,13 +226,7 @@ func notWaiting(h models.Hold) error {
 }
 
 // reasonOf checks the words somebody gave for taking something back.
-func reasonOf(reason string) (string, error) {
-	kept, why := models.FreeText(reason, maxLongText)
-	if why != "" {
-		return "", models.Invalid(models.Issue{Path: "/reason", Message: why})
-	}
-	return kept, nil
-}
+func reasonOf(reason string) (string, error) { return models.CheckReason(reason, maxLongText) }
 
 func withReason(data map[string]any, reason string) map[string]any {
 	if reason != "" {

@@ -84,11 +84,8 @@ func (n *NewServerRule) check() (string, error) {
 	if problem != "" {
 		issues = append(issues, models.Issue{Path: "/server_url", Message: problem})
 	}
-	name, why := models.FreeLine(n.ServerName, maxServerName)
-	if n.ServerName = name; why == "" && name == "" {
-		why = fmt.Sprintf("is required: what people call the server, in at most %d characters", maxServerName)
-	}
-	if why != "" {
+	name, why := models.NeededLine(n.ServerName, maxServerName, fmt.Sprintf("is required: what people call the server, in at most %d characters", maxServerName))
+	if n.ServerName = name; why != "" {
 		issues = append(issues, models.Issue{Path: "/server_name", Message: why})
 	}
 	if utf8.RuneCountInString(n.Tool) > maxTool {

@@ -97,12 +97,6 @@ func (d Draft) Value(name string) string {
 	return ""
 }
 
-// SaveDraft keeps what was typed into a form, whatever was kept before.
-func (s *Store) SaveDraft(ctx context.Context, by Principal, d Draft, fields []DraftField, madeAt Time) error {
-	_, _, err := s.SaveTyped(ctx, by, d, fields, madeAt, nil)
-	return err
-}
-
 // SaveTyped keeps what was typed into a form. madeAt is when the page with the form was made: a save of
 // a page older than the sending of that form comes too late and does nothing. Without any filled field
 // the draft is dropped. It fails with VALIDATION_ERROR when the form is larger than MaxDraft, and with

@@ -3,6 +3,7 @@ package pages
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -440,26 +441,11 @@ func (v *visit) changes(events []models.AuditEvent, since string) []views.Change
 
 // typedEntries are what somebody had typed, to be copied.
 func (w words) typedEntries(form caseForm) []ui.Entry {
-	var out []ui.Entry
-	if form.exit != "" {
-		out = append(out, ui.Pair(w.tr("You chose"), w.exit(form.exit)))
-	}
-	names := make([]string, 0, len(form.typed))
-	for name := range form.typed {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if text := form.typed[name]; text != "" && (name == "reason" || strings.HasPrefix(name, "input.") || strings.HasPrefix(name, proposedPrefix)) {
-			plain := strings.TrimPrefix(name, "input.")
-			if rest, ok := strings.CutPrefix(name, proposedPrefix); ok {
-				_, plain, _ = strings.Cut(rest, ".")
-				if plain == "" {
-					continue // the tick
-				}
-			}
-			out = append(out, ui.Entry{Key: ui.Foreign(name), Label: w.inputLabel(plain), Value: ui.TextValue(text)})
+	fields := []models.DraftField{{Name: "exit", Value: form.exit}}
+	for _, name := range slices.Sorted(maps.Keys(form.typed)) {
+		if name == "reason" || strings.HasPrefix(name, "input.") || strings.HasPrefix(name, proposedPrefix) {
+			fields = append(fields, models.DraftField{Name: name, Value: form.typed[name]})
 		}
 	}
-	return out
+	return w.fieldEntries(fields)
 }

@@ -228,13 +228,7 @@ func (u unsent) kept(d models.Draft) views.Kept {
 }
 
 func (v *visit) keptDraft(d models.Draft) views.Kept {
-	out := views.Kept{Key: draftKey(d.Subject, d.Form), At: v.timeOfDay(d.SavedAt)}
-	for _, field := range d.Typed() {
-		if entry, ok := v.draftEntry(field); ok {
-			out.Typed = append(out.Typed, entry)
-		}
-	}
-	return out
+	return views.Kept{Key: draftKey(d.Subject, d.Form), At: v.timeOfDay(d.SavedAt), Typed: v.fieldEntries(d.Typed())}
 }
 
 // intoCase fills the forms of a case's page.
@@ -328,15 +322,15 @@ func isDrafted(page confirm.Page) bool {
 
 // draftEntry shows a field of a draft; ok says whether there is anything to see.
 func (w words) draftEntry(f models.DraftField) (ui.Entry, bool) {
-	name := f.Name
-	for _, prefix := range []string{"input.", "content.", proposedPrefix} {
-		name = strings.TrimPrefix(name, prefix)
+	name := strings.TrimPrefix(strings.TrimPrefix(f.Name, "input."), "content.")
+	if rest, ok := strings.CutPrefix(f.Name, proposedPrefix); ok {
+		_, name, _ = strings.Cut(rest, ".") // the tick has none
 	}
 	switch {
-	case strings.TrimSpace(f.Value) == "" || strings.HasPrefix(f.Name, proposedPrefix) && !strings.Contains(name, "."):
+	case strings.TrimSpace(f.Value) == "" || name == "":
 		return ui.Entry{}, false
 	case f.Name == "exit":
-		return ui.Entry{Key: "exit", Label: ui.Foreign(w.tr("You chose")), Value: ui.TextValue(w.exit(f.Value))}, true
+		return ui.Pair(w.tr("You chose"), w.exit(f.Value)), true
 	case strings.HasPrefix(f.Name, "content."): // asked by another server, in its words
 		return ui.Entry{Key: ui.Foreign(f.Name), Label: ui.Label(name), Value: ui.TextValue(f.Value)}, true
 	}
@@ -360,10 +354,10 @@ func (k keptForm) text() string {
 	return string(raw)
 }
 
-// keptEntries shows what a form carries along.
-func (w words) keptEntries(k keptForm) []ui.Entry {
+// fieldEntries shows those of the fields in which there is anything to see.
+func (w words) fieldEntries(fields []models.DraftField) []ui.Entry {
 	var out []ui.Entry
-	for _, f := range k.Fields {
+	for _, f := range fields {
 		if entry, ok := w.draftEntry(f); ok {
 			out = append(out, entry)
 		}

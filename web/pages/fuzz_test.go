@@ -75,7 +75,7 @@ func FuzzReadKeptForm(f *testing.F) {
 		if _, _, isForm := readDraftKey(kept.Draft); !isForm {
 			t.Errorf("%q is kept for %q", text, kept.Draft)
 		}
-		(words{lang: lang.English()}).keptEntries(kept)
+		(words{lang: lang.English()}).fieldEntries(kept.Fields)
 		if again := kept.text(); again != "" {
 			if _, ok := readKeptForm(again); !ok {
 				t.Errorf("%q is written as %q, which is not read", text, again)

@@ -147,8 +147,9 @@ func (p *Pages) toLogin(c *fiber.Ctx) error {
 			next = string(withFrom(templ.SafeURL(next), postedFrom(c)))
 		}
 	}
-	if typed := writtenFields(c); len(typed) > 0 && p.auth.OwnOrigin(c) {
-		w, kept := p.speaker(c), keptOf(c)
+	w := p.speaker(c)
+	if typed := w.writtenFields(c); len(typed) > 0 && p.auth.OwnOrigin(c) {
+		kept := keptOf(c)
 		form := signInForm{next: localPath(next), keptForm: kept.text(), kept: &views.Conflict{Text: w.endedBefore(), Typed: typed}}
 		if form.keptForm != "" {
 			form.kept.Text = w.endedBefore() + " " + w.keptAsDraft()
@@ -183,7 +184,7 @@ func (w words) keptWords(text string) *views.Conflict {
 	if !ok {
 		return nil
 	}
-	return &views.Conflict{Text: w.endedBefore() + " " + w.keptAsDraft(), Typed: w.keptEntries(kept)}
+	return &views.Conflict{Text: w.endedBefore() + " " + w.keptAsDraft(), Typed: w.fieldEntries(kept.Fields)}
 }
 
 // keepFor makes a draft of what a sign-in form carried along, for whoever signed in.
@@ -200,18 +201,18 @@ func (p *Pages) keepFor(c *fiber.Ctx, kept keptForm) {
 }
 
 // writtenFields are the fields of a form in which people write; what they only chose is no loss.
-func writtenFields(c *fiber.Ctx) []ui.Entry {
-	var typed []ui.Entry
+func (w words) writtenFields(c *fiber.Ctx) []ui.Entry {
+	var typed []models.DraftField
 	for _, f := range postedMarked(c) {
 		name, isInput := strings.CutPrefix(f.name, "input.")
 		if !isInput {
 			name, isInput = strings.CutPrefix(f.name, "content.")
 		}
 		if (isInput || name == "reason" || name == "text" || name == "question") && strings.TrimSpace(f.value) != "" {
-			typed = append(typed, ui.Entry{Key: ui.Foreign(f.name), Label: ui.Label(name), Value: ui.TextValue(f.value)})
+			typed = append(typed, models.DraftField{Name: f.name, Value: f.value})
 		}
 	}
-	return typed
+	return w.fieldEntries(typed)
 }
 
 // signOut is POST /logout.

@@ -24,7 +24,7 @@ func (p *Pages) sentInVain(c *fiber.Ctx) ([]ui.Entry, *views.SendAgain) {
 	if c.Method() != http.MethodPost || !p.auth.OwnOrigin(c) || upload.Takes(c.Method(), c.Path()) {
 		return nil, nil
 	}
-	typed := writtenFields(c)
+	typed := p.speaker(c).writtenFields(c)
 	kind, _, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType))
 	fields := posted(c)
 	secret := slices.ContainsFunc(fields, func(f formField) bool {

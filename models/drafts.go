@@ -105,7 +105,7 @@ func (d Draft) Value(name string) string {
 //
 // What another window typed since the state this one goes on from stays: the text is then kept beside it, and
 // that of the other window is answered. now is what is kept for the form afterwards.
-func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []DraftField, madeAt Time, at *Typing) (now Draft, other *Draft, err error) {
+func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []DraftField, madeAt Time, at Typing) (now Draft, other *Draft, err error) {
 	if err := by.NeedPerson(); err != nil {
 		return now, nil, err
 	}
@@ -119,11 +119,11 @@ func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []D
 		return now, nil, Invalid(Issue{Path: "/fields", Message: fmt.Sprintf("are more than %d kilobytes of text, which are not kept as a draft", MaxDraft>>10)})
 	case d.Subject == "" || len(d.Subject) > 80 || d.Form == "" || len(d.Form) > 40:
 		return now, nil, Invalid(Issue{Path: "/form", Message: "must name a form of a record"})
-	case at != nil && !windowName.MatchString(at.Window):
+	case !windowName.MatchString(at.Window):
 		return now, nil, Invalid(Issue{Path: "/window", Message: "must be at most 12 letters and digits"})
 	}
 	text, err := json.Marshal(fields)
-	if at != nil && at.Window != "" {
+	if at.Window != "" {
 		text, err = json.Marshal(append([]DraftField{{Value: at.Window}}, fields...))
 	}
 	if err != nil {
@@ -139,13 +139,13 @@ func (s *Store) SaveTyped(ctx context.Context, by Principal, d Draft, fields []D
 			return nil
 		}
 		form := d.Form
-		if at != nil && was.Fields != "" {
+		if was.Fields != "" {
 			window, typed := was.read()
 			if window != at.Window && at.Based != was.State() && !slices.Equal(typed, fields) {
 				other, form = &was, d.Aside(at.Window)
 			}
 		}
-		if at != nil && other == nil && at.Window != "" {
+		if other == nil && at.Window != "" {
 			if _, err := tx.Exec("DELETE FROM drafts WHERE workspace_id = ? AND user_id = ? AND subject = ? AND form = ?", tx.By.WorkspaceID, tx.By.UserID, d.Subject, d.Aside(at.Window)); err != nil {
 				return err
 			}

@@ -150,7 +150,7 @@ func TestADraftIsPrivateBoundedAndGoneOnceItsFormIsSent(t *testing.T) {
 		const record, form = "case_01", "decision"
 		fields := []models.DraftField{{Name: "exit", Value: "use_other_po"}, {Name: "reason", Value: "The follow-on order: “4500018804” \u202e"}}
 		save := func(by models.Principal, fields []models.DraftField, made models.Time) error {
-			_, _, err := store.SaveTyped(t.Context(), by, models.Draft{Subject: record, Form: form, Version: 3}, fields, made, nil)
+			_, _, err := store.SaveTyped(t.Context(), by, models.Draft{Subject: record, Form: form, Version: 3}, fields, made, models.Typing{})
 			return err
 		}
 		kept := func(by models.Principal) (models.Draft, bool) {

@@ -70,7 +70,7 @@ func (v *visit) saveDraft() error {
 	if err != nil {
 		return models.Invalid(models.Issue{Path: "/made", Message: "must be a time"})
 	}
-	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(postedMarked(v.c)), models.At(made), new(typingIn(v.c)))
+	now, other, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(typed["version"])}, keptFields(postedMarked(v.c)), models.At(made), typingIn(v.c))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (v *visit) keepTyped(subject, form string) {
 	if at, sent, ok := readDraftKey(v.typed("draft")["draft"]); ok && at == subject && slices.Contains(draftForms, sent) {
 		form = sent
 	}
-	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(postedMarked(v.c)), models.At(v.now), new(typingIn(v.c)))
+	_, _, err := v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: versionOf(v.typed("version")["version"])}, keptFields(postedMarked(v.c)), models.At(v.now), typingIn(v.c))
 	if err != nil {
 		v.p.log.WarnContext(v.ctx, "what was typed is not kept", "form", form, "cause", err)
 	}
@@ -383,7 +383,7 @@ func (v *visit) keep(k keptForm) {
 		for _, f := range k.Fields {
 			fields = append(fields, formField{f.Name, f.Value})
 		}
-		_, _, err = v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: k.Version}, keptFields(fields), models.At(v.now), &k.Typing)
+		_, _, err = v.p.store.SaveTyped(v.ctx, v.by, models.Draft{Subject: subject, Form: form, Version: k.Version}, keptFields(fields), models.At(v.now), k.Typing)
 	}
 	if err != nil {
 		v.p.log.WarnContext(v.ctx, "what was typed before signing in is not kept", "form", form, "cause", err)
